@@ -1,0 +1,21 @@
+"""What was measured, on disk: immutable Parquet parts, written atomically, read as one frame."""
+
+from homeport.store.layout import SessionFolder, new_session_name, sessions
+from homeport.store.parts import SCHEMA, Part, Slot, part_key, read_part_header, write_part
+from homeport.store.provenance import controller_provenance
+from homeport.store.recorded import Recorded, read
+
+__all__ = [
+    "SCHEMA",
+    "Part",
+    "Recorded",
+    "SessionFolder",
+    "Slot",
+    "controller_provenance",
+    "new_session_name",
+    "part_key",
+    "read",
+    "read_part_header",
+    "sessions",
+    "write_part",
+]

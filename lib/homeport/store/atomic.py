@@ -1,0 +1,44 @@
+"""Writing so that a crash leaves the old file or the new one, never half of one."""
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a temporary file in the same folder, then move it to `path`.
+
+    The file and its folder are synced, so a power cut after the return loses nothing. When
+    anything fails (disk full, read-only), the temporary file is removed and `path` is as before.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        write(temporary)
+        _sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text atomically."""
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add one line to a journal and sync it; a torn last line is the reader's to skip."""
+    with path.open("a", encoding="utf-8") as journal:
+        journal.write(line + "\n")
+        journal.flush()
+        os.fsync(journal.fileno())
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,116 @@
+"""Where everything of a session lies: data/runs/STUDY/SESSION/REGION/HOST/ROUND/."""
+
+import datetime
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from homeport.errors import Damaged, NotFound
+from homeport.params import Study, data_folder
+from homeport.store.atomic import append_line, write_text
+
+SESSION_SCHEMA = 1
+_KINDS = ("run", "single")
+
+
+def new_session_name(kind: str = "run") -> str:
+    """A name that sorts by time; data of a page run alone is marked `single`."""
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
+    return now if kind == "run" else f"single-{now}"
+
+
+def _folder_name(region: str) -> str:
+    """A region as a folder name: letters and digits of any script stay."""
+    return re.sub(r"[\W_]+", "-", region.strip().lower()).strip("-") or "region"
+
+
+@dataclass(frozen=True)
+class SessionFolder:
+    """One session of one study on disk."""
+
+    path: Path
+    study: Study
+    session: str
+    kind: str
+
+    @classmethod
+    def create(cls, study: Study, *, kind: str = "run", provenance: dict) -> "SessionFolder":
+        """Make the folder of a new session and write its session.json."""
+        name = new_session_name(kind)
+        folder = cls(data_folder() / study.name / name, study, name, kind)
+        content = {
+            "schema": SESSION_SCHEMA,
+            "session": name,
+            "kind": kind,
+            "study": json.loads(study.model_dump_json()),
+            "provenance": provenance,
+        }
+        write_text(folder.path / "session.json", json.dumps(content, indent=1, ensure_ascii=False))
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> "SessionFolder":
+        """Open an existing session; Damaged if its session.json cannot be read."""
+        file = path / "session.json"
+        if not file.is_file():
+            raise NotFound("session folder (one with a session.json)", str(path), [])
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            if content["schema"] != SESSION_SCHEMA:
+                raise Damaged(str(file), f"schema {content['schema']}", f"schema {SESSION_SCHEMA}")
+            study = Study.model_validate_json(json.dumps(content["study"]))
+        except (ValueError, KeyError, TypeError) as wrong:
+            raise Damaged(str(file), str(wrong).splitlines()[0], "a readable session") from wrong
+        return cls(path, study, content["session"], content["kind"])
+
+    def provenance(self) -> dict:
+        """What was written about the controller when the session began."""
+        return json.loads((self.path / "session.json").read_text(encoding="utf-8"))["provenance"]
+
+    def round_folder(self, host: str, round: int) -> Path:
+        """Where parts, executed pages and raw output of one host and round lie."""
+        return self.path / _folder_name(self.study.region_of(host)) / host / f"{round:02d}"
+
+    def part_file(self, host: str, round: int, notebook: str) -> Path:
+        """The Parquet file of one complete part."""
+        return self.round_folder(host, round) / f"{notebook}.parquet"
+
+    def failure_file(self, host: str, round: int, notebook: str) -> Path:
+        """A fresh name for the record of an attempt that failed."""
+        folder = self.round_folder(host, round)
+        taken = len(list(folder.glob(f"{notebook}.failure-*.parquet")))
+        return folder / f"{notebook}.failure-{taken + 1}.parquet"
+
+    def segment_file(self, site: str, host: str, round: int) -> Path:
+        """The background segment of one site, host and round."""
+        return self.round_folder(host, round) / f"background-{site}.parquet"
+
+    def raw_folder(self, host: str, round: int) -> Path:
+        """Tool output as it was printed."""
+        return self.round_folder(host, round) / "raw"
+
+    def note(self, journal: str, **facts: object) -> None:
+        """Append one line of JSON to a journal of the session."""
+        append_line(self.path / f"{journal}.jsonl", json.dumps(facts, ensure_ascii=False))
+
+    def notes(self, journal: str) -> list[dict]:
+        """Read a journal; a last line torn by a crash is left out."""
+        file = self.path / f"{journal}.jsonl"
+        if not file.exists():
+            return []
+        found = []
+        for line in file.read_text(encoding="utf-8").splitlines():
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                continue
+        return found
+
+
+def sessions(study: str, *, kind: str | None = None) -> list[SessionFolder]:
+    """All sessions of a study, oldest first."""
+    folder = data_folder() / study
+    found = [p.parent for p in folder.glob("*/session.json")] if folder.is_dir() else []
+    opened = [SessionFolder.open(path) for path in sorted(found)]
+    return [s for s in opened if kind is None or s.kind == kind]

@@ -1,0 +1,141 @@
+"""One part: what one notebook measured in one slot, as one immutable Parquet file."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from homeport.errors import Damaged
+from homeport.metrics import Failure, Record
+from homeport.params import Study
+from homeport.store.atomic import write_atomically
+
+SCHEMA = 1
+
+COLUMNS = pa.schema(
+    [
+        ("metric", pa.string()),  # null in a failure
+        ("value", pa.float64()),  # null in a failure
+        ("source", pa.string()),
+        ("target", pa.string()),
+        ("sequence", pa.int64()),
+        ("time_s", pa.float64()),
+        ("strategy", pa.string()),
+        ("phase", pa.string()),
+        ("rank", pa.int32()),
+        ("failure", pa.string()),  # null in a measurement
+        ("reason", pa.string()),
+        ("place", pa.string()),
+        ("study", pa.string()),
+        ("session", pa.string()),
+        ("round", pa.int32()),
+        ("host", pa.string()),
+        ("region", pa.string()),
+        ("site", pa.string()),  # "" where a number belongs to no single site
+        ("notebook", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Which part of which session: the key under which numbers are stored and compared."""
+
+    study: str
+    session: str
+    round: int
+    host: str
+    region: str
+    notebook: str
+    sites: tuple[str, ...]
+
+    @classmethod
+    def of(cls, study: Study, session: str, host: str, round: int, notebook: str) -> "Slot":
+        """The slot of one notebook on one host in one round of a study's session."""
+        sites = tuple(sorted(study.sites))
+        return cls(study.name, session, round, host, study.region_of(host), notebook, sites)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The header of a stored part: its slot, its key, and how it came about."""
+
+    slot: Slot
+    key: str
+    complete: bool
+    provenance: dict
+
+
+def part_key(study: Study, slot: Slot) -> str:
+    """SHA-256 over canonical parameters, slot and schema: equal keys mean the same measurement."""
+    facts = {
+        "schema": SCHEMA,
+        "slot": dataclasses.asdict(slot),
+        "study": json.loads(study.model_dump_json()),
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def write_part(
+    path: Path,
+    study: Study,
+    slot: Slot,
+    records: Iterable[Record],
+    *,
+    complete: bool = True,
+    provenance: dict,
+) -> None:
+    """Write measurements and failures of one part, atomically; an existing part is refused.
+
+    Raises Damaged if `path` exists (a part is written once), OSError if the disk refuses.
+    """
+    if path.exists():
+        raise Damaged(str(path), "a part that is already there", "an empty place (parts are final)")
+    header = {
+        "schema": SCHEMA,
+        "slot": dataclasses.asdict(slot),
+        "key": part_key(study, slot),
+        "complete": complete,
+        "provenance": provenance,
+    }
+    metadata = {b"homeport": json.dumps(header, ensure_ascii=False).encode()}
+    table = pa.Table.from_pylist(
+        [_row(record, slot) for record in records], schema=COLUMNS.with_metadata(metadata)
+    )
+    write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
+
+
+def _row(record: Record, slot: Slot) -> dict:
+    row = dataclasses.asdict(record)
+    if isinstance(record, Failure):
+        row["failure"] = row.pop("kind")
+    site = next((n for n in (record.source, record.target) if n in slot.sites), "")
+    where = {"study": slot.study, "session": slot.session, "round": slot.round}
+    what = {"host": slot.host, "region": slot.region, "notebook": slot.notebook}
+    return {**row, **where, **what, "site": site}
+
+
+def read_part_header(path: Path) -> Part:
+    """Read the header of one part; Damaged if the file is torn or of another schema."""
+    try:
+        metadata = pq.read_metadata(path).metadata or {}
+    except (OSError, pa.ArrowInvalid) as torn:
+        raise Damaged(str(path), str(torn).splitlines()[0], "a whole Parquet file") from torn
+    return header_of(str(path), metadata.get(b"homeport"))
+
+
+def header_of(path: str, text: bytes | None) -> Part:
+    """Turn a part's stored header text into a Part; Damaged names file and schema."""
+    if text is None:
+        raise Damaged(path, "no homeport header", f"a part of schema {SCHEMA}")
+    header = json.loads(text)
+    if header.get("schema") != SCHEMA:
+        what = f"schema {header.get('schema')}"
+        raise Damaged(path, what, f"schema {SCHEMA} (read it with the homeport that wrote it)")
+    slot = Slot(**{**header["slot"], "sites": tuple(header["slot"]["sites"])})
+    return Part(slot, header["key"], header["complete"], header["provenance"])

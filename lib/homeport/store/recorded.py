@@ -1,0 +1,79 @@
+"""Read a session back: one tidy frame, the headers of its parts, the study behind it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+
+from homeport.errors import Damaged, NotFound
+from homeport.params import Study, root
+from homeport.store.layout import SessionFolder, sessions
+from homeport.store.parts import Part, header_of
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One session as it lies in the store.
+
+    `frame` has one row per number or failure and the columns of store.parts.COLUMNS; a row is a
+    failure exactly where `failure` is not null. `parts` holds the header of every file read.
+    """
+
+    folder: SessionFolder
+    frame: pd.DataFrame
+    parts: tuple[Part, ...]
+
+    @property
+    def study(self) -> Study:
+        """The study as it was when the session began."""
+        return self.folder.study
+
+    def values(self, metric: str) -> pd.DataFrame:
+        """The measurements of one metric."""
+        return self.frame[self.frame["metric"] == metric]
+
+    def failures(self) -> pd.DataFrame:
+        """Everything that should have been measured and was not."""
+        return self.frame[self.frame["failure"].notna()]
+
+
+def find(what: str | Path) -> SessionFolder:
+    """A session by study name (its newest run), or by the folder it lies in.
+
+    The recorded sample lies in data/sample and is found by that path.
+    """
+    path = Path(what)
+    for candidate in (path, root() / path):
+        if (candidate / "session.json").is_file():
+            return SessionFolder.open(candidate)
+    found = sessions(str(what), kind="run")
+    if not found:
+        raise NotFound("study with a recorded run, or session folder", str(what), [])
+    return found[-1]
+
+
+def read(what: str | Path | SessionFolder) -> Recorded:
+    """Read a session (see `find`) as one tidy frame.
+
+    Raises NotFound if nothing was recorded there, Damaged if a file is torn or of another
+    schema: a comparison on half of the data would look like one on all of it.
+    """
+    folder = what if isinstance(what, SessionFolder) else find(what)
+    files = sorted(str(p) for p in folder.path.glob("*/*/*/[!.]*.parquet"))
+    if not files:
+        raise NotFound("recorded part", str(folder.path), [])
+    try:
+        with duckdb.connect() as db:
+            headers = db.execute(
+                "SELECT file_name, value FROM parquet_kv_metadata($1) WHERE key = 'homeport'",
+                [files],
+            ).fetchall()
+            frame = db.execute(
+                "SELECT * FROM read_parquet($1) ORDER BY round, host, time_s, sequence", [files]
+            ).df()
+    except duckdb.Error as torn:
+        raise Damaged(str(folder.path), str(torn).splitlines()[0], "whole Parquet files") from torn
+    if unheaded := sorted(set(files) - {name for name, _ in headers}):
+        header_of(unheaded[0], None)
+    return Recorded(folder, frame, tuple(header_of(name, text) for name, text in headers))
