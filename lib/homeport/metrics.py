@@ -36,6 +36,8 @@ METRICS = {
         Metric("update_ms", "ms", "lower", "of wall_ms: gradients, averaging and optimiser"),
         Metric("wait_ms", "ms", "lower", "of wall_ms: waiting for the slowest rank to arrive"),
         Metric("wire_ms", "ms", "lower", "of wall_ms: payload on its way there and back"),
+        Metric("sync_wait_ms", "ms", "lower", "one synchronisation: waiting for the slowest rank"),
+        Metric("sync_wire_ms", "ms", "lower", "one synchronisation: payload there and back"),
         Metric("syncs", "1", "neither", "synchronisations in one update"),
         Metric("payload_tx_bytes", "B", "lower", "payload a rank sent in one update, by theory"),
         Metric("payload_rx_bytes", "B", "lower", "payload a rank got in one update, by theory"),

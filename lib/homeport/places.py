@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Protocol
 
 from homeport.errors import CommandFailed, DeadlinePassed, MissingTool
@@ -64,7 +65,7 @@ class _Here:
     def _full(self, command: list[str]) -> list[str]:
         tool = command[0]
         if shutil.which(tool) is None:
-            package = _PACKAGES.get(os.path.basename(tool), tool)
+            package = _PACKAGES.get(Path(tool).name, tool)
             raise MissingTool(self.name, tool, f"install it with: apt-get install {package}")
         return [*_DIES_WITH_US, *self._prefix(), *command]
 

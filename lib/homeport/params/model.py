@@ -27,9 +27,8 @@ def build(kind: type[M], content: dict, file: str, where: str = "") -> M:
         key = ".".join(part for part in (where, at) if part) or "top level"
         seen = first.get("input")
         hint = _hint(kind, first)
-        raise BadParameter(
-            file, key, seen, first["msg"].removeprefix("Value error, "), hint
-        ) from None
+        expected = first["msg"].removeprefix("Value error, ")
+        raise BadParameter(file, key, seen, expected, hint) from None
 
 
 def _hint(kind: type[Model], first: dict) -> str:
