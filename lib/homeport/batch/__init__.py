@@ -1,0 +1,26 @@
+"""Running a study: pages through papermill, once per part, in randomised interleaved blocks."""
+
+from homeport.batch.judge import exit_code, judge
+from homeport.batch.pages import PageRun, check_parameters, execute, parameters_of
+from homeport.batch.plan import PlannedPart, plan
+from homeport.batch.predict import Prediction, check_caps, predict
+from homeport.batch.run import STUDY_PAGES, Outcome, Progress, prepare, run
+
+__all__ = [
+    "STUDY_PAGES",
+    "Outcome",
+    "PageRun",
+    "PlannedPart",
+    "Prediction",
+    "Progress",
+    "check_caps",
+    "check_parameters",
+    "execute",
+    "exit_code",
+    "judge",
+    "parameters_of",
+    "plan",
+    "predict",
+    "prepare",
+    "run",
+]

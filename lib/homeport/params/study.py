@@ -111,11 +111,14 @@ class Price(Model):
 class Workload(Model):
     """The reinforcement-learning task of the benchmark, in stable-baselines3's words.
 
-    env_id is a Gymnasium id; n_envs environments per worker take n_steps each before an update
+    env_id is a Gymnasium id, observation_size and actions its numbers of inputs and outputs
+    (the interaction step sends and gets that much); n_envs environments per worker take n_steps each before an update
     of n_epochs passes in batches of batch_size; hidden is the width of each layer of the policy.
     """
 
     env_id: str
+    observation_size: Count
+    actions: Count
     n_envs: Count = 8
     n_steps: Count
     batch_size: Annotated[int, Field(ge=2)]

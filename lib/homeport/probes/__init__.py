@@ -1,0 +1,1 @@
+"""Measuring tools: pure `parse(text)` beside the command that prints the text."""

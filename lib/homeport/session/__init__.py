@@ -1,0 +1,7 @@
+"""One measuring session: the places, their agents and background, and the pages that join it."""
+
+from homeport.session.gateway import Gateway
+from homeport.session.live import Live
+from homeport.session.page import Page, open_page
+
+__all__ = ["Gateway", "Live", "Page", "open_page"]

@@ -3,15 +3,17 @@
 from homeport.store.layout import SessionFolder, new_session_name, sessions
 from homeport.store.parts import SCHEMA, Part, Slot, part_key, read_part_header, write_part
 from homeport.store.provenance import controller_provenance
-from homeport.store.recorded import Recorded, read
+from homeport.store.recorded import BACKGROUND, Recorded, find, read
 
 __all__ = [
+    "BACKGROUND",
     "SCHEMA",
     "Part",
     "Recorded",
     "SessionFolder",
     "Slot",
     "controller_provenance",
+    "find",
     "new_session_name",
     "part_key",
     "read",

@@ -68,9 +68,13 @@ class SessionFolder:
         """What was written about the controller when the session began."""
         return json.loads((self.path / "session.json").read_text(encoding="utf-8"))["provenance"]
 
+    def host_folder(self, host: str) -> Path:
+        """Where everything of one host lies."""
+        return self.path / _folder_name(self.study.region_of(host)) / host
+
     def round_folder(self, host: str, round: int) -> Path:
-        """Where parts, executed pages and raw output of one host and round lie."""
-        return self.path / _folder_name(self.study.region_of(host)) / host / f"{round:02d}"
+        """Where the parts and executed pages of one host and round lie."""
+        return self.host_folder(host) / f"{round:02d}"
 
     def part_file(self, host: str, round: int, notebook: str) -> Path:
         """The Parquet file of one complete part."""
@@ -86,9 +90,9 @@ class SessionFolder:
         """The background segment of one site, host and round."""
         return self.round_folder(host, round) / f"background-{site}.parquet"
 
-    def raw_folder(self, host: str, round: int) -> Path:
-        """Tool output as it was printed."""
-        return self.round_folder(host, round) / "raw"
+    def raw_folder(self, host: str) -> Path:
+        """Tool output as it was printed, all rounds of a host."""
+        return self.host_folder(host) / "raw"
 
     def note(self, journal: str, **facts: object) -> None:
         """Append one line of JSON to a journal of the session."""

@@ -1,5 +1,6 @@
 """Read a session back: one tidy frame, the headers of its parts, the study behind it."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,10 @@ import pandas as pd
 from homeport.errors import Damaged, NotFound
 from homeport.params import Study, root
 from homeport.store.layout import SessionFolder, sessions
-from homeport.store.parts import Part, header_of
+from homeport.store.parts import Part, Slot, header_of
+
+
+BACKGROUND = "background"  # the notebook name under which background segments are stored
 
 
 @dataclass(frozen=True)
@@ -38,18 +42,24 @@ class Recorded:
         return self.frame[self.frame["failure"].notna()]
 
 
-def find(what: str | Path) -> SessionFolder:
-    """A session by study name (its newest run), or by the folder it lies in.
+def find(what: str | Path, session: str = "newest") -> SessionFolder:
+    """A session by study name and session name, or by the folder it lies in.
 
+    "newest" is the newest run of the study; pages run alone (`single`) are found by name only.
     The recorded sample lies in data/sample and is found by that path.
     """
     path = Path(what)
     for candidate in (path, root() / path):
         if (candidate / "session.json").is_file():
             return SessionFolder.open(candidate)
-    found = sessions(str(what), kind="run")
+    if session == "newest":
+        found = sessions(str(what), kind="run")
+    else:
+        found = [folder for folder in sessions(str(what)) if folder.session == session]
     if not found:
-        raise NotFound("study with a recorded run, or session folder", str(what), [])
+        known = [folder.session for folder in sessions(str(what))]
+        name = str(what) if session == "newest" else f"{what} {session}"
+        raise NotFound("study with a recorded run, or session folder", name, known)
     return found[-1]
 
 
@@ -69,11 +79,30 @@ def read(what: str | Path | SessionFolder) -> Recorded:
                 "SELECT file_name, value FROM parquet_kv_metadata($1) WHERE key = 'homeport'",
                 [files],
             ).fetchall()
-            frame = db.execute(
-                "SELECT * FROM read_parquet($1) ORDER BY round, host, time_s, sequence", [files]
-            ).df()
+            heads = [(name, header_of(name, text)) for name, text in headers]
+            frame = db.execute(_ROWS, [files, _superseded(heads)]).df()
     except duckdb.Error as torn:
         raise Damaged(str(folder.path), str(torn).splitlines()[0], "whole Parquet files") from torn
     if unheaded := sorted(set(files) - {name for name, _ in headers}):
         header_of(unheaded[0], None)
-    return Recorded(folder, frame, tuple(header_of(name, text) for name, text in headers))
+    return Recorded(folder, frame, tuple(part for _, part in heads))
+
+
+# Every failure stays; the numbers of an attempt count only until its slot was measured again.
+_ROWS = """
+    SELECT * EXCLUDE (filename) FROM read_parquet($1, filename = true)
+    WHERE failure IS NOT NULL OR NOT list_contains($2, filename)
+    ORDER BY round, host, time_s, sequence
+"""
+
+
+def _superseded(heads: list[tuple[str, Part]]) -> list[str]:
+    """Attempts that a complete part, or a later attempt, of the same slot has replaced."""
+    best: dict[Slot, tuple[bool, int, str]] = {}
+    for name, part in heads:
+        attempt = re.search(r"\.failure-(\d+)\.parquet$", name)
+        rank = (part.complete, int(attempt[1]) if attempt else 0, name)
+        if part.slot.notebook != BACKGROUND:
+            best[part.slot] = max(best.get(part.slot, rank), rank)
+    kept = {name for _, _, name in best.values()}
+    return [n for n, part in heads if n not in kept and part.slot.notebook != BACKGROUND]

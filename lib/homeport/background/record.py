@@ -1,0 +1,128 @@
+"""From raw output to measurements: which round, and was the link idle or loaded?"""
+
+import dataclasses
+import time
+from collections.abc import Iterator
+
+from homeport.background.streams import INTERVAL_S
+from homeport.errors import UnreadableOutput
+from homeport.metrics import Failure, Measurement, Record
+from homeport.probes import interaction, ping
+from homeport.store import BACKGROUND, SessionFolder, Slot, write_part
+
+Span = tuple[float, float]
+
+
+def settled_after_s(folder: SessionFolder) -> float:
+    """How long after its departure the fate of every sample is known."""
+    return max(ping.LOST_AFTER_S, folder.study.sla.deadline_ms / 1000) + 3 * INTERVAL_S
+
+
+def windows(folder: SessionFolder, round: int) -> list[Span]:
+    """The stretches of time that belong to a round (several if it was interrupted).
+
+    A round lasts until the next one begins or the sitting ends; a sitting that was killed ends
+    with whatever its raw files hold, at the latest when the next one begins.
+    """
+    marks = [(n["time_s"], n["round"]) for n in folder.notes("rounds")]
+    marks += [(n["time_s"], None) for n in folder.notes("sittings")]
+    marks.sort(key=lambda mark: mark[0])
+    ends = [at for at, _ in marks[1:]] + [float("inf")]
+    return [(at, end) for (at, what), end in zip(marks, ends, strict=True) if what == round]
+
+
+def loads(folder: SessionFolder, site: str, host: str) -> list[Span]:
+    """When training loaded the link between a site and a host (the twin shares its place's)."""
+    place, begun, spans = folder.study.place_of(host), {}, []
+    for note in folder.notes("loads"):
+        if note["place"] != place or site not in note["sites"]:
+            continue
+        if note["event"] == "begin":
+            begun[note["load"]] = note["time_s"]
+        elif note["load"] in begun:
+            spans.append((begun.pop(note["load"]), note["time_s"]))
+    # A load without an end was cut short by a kill, and the sitting with it.
+    return spans + [(at, _sitting_end(folder, at)) for at in begun.values()]
+
+
+def _sitting_end(folder: SessionFolder, at: float) -> float:
+    later = [n["time_s"] for n in folder.notes("sittings") if n["time_s"] > at]
+    return min(later, default=float("inf"))
+
+
+def records(folder: SessionFolder, site: str, host: str) -> list[Record]:
+    """Every settled sample of one site and host so far, labelled; troubles as failures."""
+    found: list[Record] = []
+    pair = {"source": site, "target": host}
+    for number, text in _raw(folder, f"ping-{site}", host):
+        try:
+            echoes = ping.parse(text, interval_s=INTERVAL_S)
+            found += _numbered(ping.measurements(echoes, **pair), number)
+        except UnreadableOutput as odd:
+            found.append(_unreadable(odd, **pair))
+    for number, text in _raw(folder, f"steps-{site}", host):
+        try:
+            steps = interaction.parse(text)
+            found += _numbered(interaction.measurements(steps, **pair), number)
+            found += interaction.failures(text, **pair)
+        except UnreadableOutput as odd:
+            found.append(_unreadable(odd, **pair))
+    spans = loads(folder, site, host)
+    return [_labelled(record, spans) for record in found]
+
+
+def _raw(folder: SessionFolder, stem: str, host: str) -> Iterator[tuple[int, str]]:
+    for path in sorted(folder.raw_folder(host).glob(f"{stem}.*.txt")):
+        yield int(path.suffixes[-2][1:]), path.read_text(encoding="utf-8", errors="replace")
+
+
+def _numbered(measurements: Iterator[Measurement], stream: int) -> Iterator[Measurement]:
+    # Each start of a stream counts from 1: set them apart, so that no two samples of a session
+    # share a number.
+    for m in measurements:
+        yield dataclasses.replace(m, sequence=m.sequence + (stream - 1) * 10_000_000)
+
+
+def _unreadable(odd: UnreadableOutput, *, source: str, target: str) -> Failure:
+    where = {"source": source, "target": target, "place": source}
+    return Failure(kind="UnreadableOutput", reason=str(odd), time_s=time.time(), **where)
+
+
+def _labelled(record: Record, spans: list[Span]) -> Record:
+    if isinstance(record, Failure):
+        return record
+    loaded = any(start <= record.time_s <= end for start, end in spans)
+    return dataclasses.replace(record, phase="loaded" if loaded else "idle")
+
+
+def seen(folder: SessionFolder, host: str) -> list[Record]:
+    """What the background saw so far of one host, from every site."""
+    return [r for site in sorted(folder.study.sites) for r in records(folder, site, host)]
+
+
+def unwritten_rounds(folder: SessionFolder, host: str) -> list[int]:
+    """Rounds that have begun and lack a segment of this host from some site."""
+    begun = sorted({note["round"] for note in folder.notes("rounds")})
+    sites = folder.study.sites
+    return [r for r in begun if any(not folder.segment_file(s, host, r).exists() for s in sites)]
+
+
+def write_segments(folder: SessionFolder, round: int) -> None:
+    """Write the segments of one round that are still missing; each is written once.
+
+    Call it when the round is over and `settled_after_s` has passed, so that no sample of it is
+    still under way.
+    """
+    spans = windows(folder, round)
+    for host in folder.study.measured:
+        for site in folder.study.sites:
+            path = folder.segment_file(site, host, round)
+            if path.exists() or not folder.raw_folder(host).is_dir():
+                continue
+            slot = Slot.of(folder.study, folder.session, host, round, BACKGROUND)
+            ours = [r for r in records(folder, site, host) if _inside(r, spans)]
+            write_part(path, folder.study, slot, ours, provenance={"windows": spans})
+
+
+def _inside(record: Record, spans: list[Span]) -> bool:
+    return any(start <= record.time_s < end for start, end in spans)

@@ -1,0 +1,268 @@
+"""Running a study from its plan to its decision; stopped at any moment, it can go on."""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import filelock
+
+from homeport import emulate, store
+from homeport.background import unwritten_rounds, write_segments
+from homeport.batch import pages
+from homeport.batch.judge import judge
+from homeport.batch.plan import PlannedPart, choose_hosts, plan, shorter
+from homeport.batch.predict import PAGE_S, check_caps, part_s, predict
+from homeport.decide.decision import Decision
+from homeport.errors import Busy, Damaged, NotFound
+from homeport.metrics import Failure
+from homeport.params import Study, data_folder, notebooks_folder, root
+from homeport.session import Gateway, Live
+from homeport.store import SessionFolder, Slot
+
+STUDY_PAGES = ("30_comparison", "40_decision")
+# A page may take this many times its predicted seconds, and this long besides, before it is ended.
+_PATIENCE = 3.0
+_PATIENCE_S = 90.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What just happened, for whoever shows it. `left_s`: estimated seconds of measuring to go."""
+
+    done: int
+    total: int
+    part: PlannedPart | None
+    status: str
+    took_s: float
+    left_s: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: where its data lies, what it says, and which parts are missing."""
+
+    folder: SessionFolder
+    decision: Decision | None
+    missing: tuple[PlannedPart, ...]
+    notes: tuple[str, ...] = ()
+
+
+def _silent(_progress: Progress) -> None:
+    """Show nothing."""
+
+
+@dataclass
+class _Run:
+    """The state of one run while it goes."""
+
+    folder: SessionFolder
+    parts: list[PlannedPart]
+    tell: Callable[[Progress], None]
+    took_s: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+
+    @property
+    def study(self) -> Study:
+        return self.folder.study
+
+    def todo(self) -> list[PlannedPart]:
+        """The parts that are not complete yet, in order."""
+        return [part for part in self.parts if not is_complete(self.folder, part)]
+
+    def left_s(self, parts: list[PlannedPart]) -> float:
+        """Seconds for these parts, from what like parts took so far, else as predicted."""
+        return sum(self._expected_s(part) for part in parts)
+
+    def _expected_s(self, part: PlannedPart) -> float:
+        seen = self.took_s.get((part.host, part.notebook))
+        return sum(seen) / len(seen) if seen else part_s(self.study, part) + PAGE_S
+
+
+def is_complete(folder: SessionFolder, part: PlannedPart) -> bool:
+    """Whether this part was measured to its end; Damaged if its file is of another measurement."""
+    path = folder.part_file(part.host, part.round, part.notebook)
+    if not path.exists():
+        return False
+    slot = Slot.of(folder.study, folder.session, part.host, part.round, part.notebook)
+    header, key = store.read_part_header(path), store.part_key(folder.study, slot)
+    if header.key != key:
+        raise Damaged(str(path), f"key {header.key[:12]}", f"key {key[:12]} of this study")
+    return header.complete
+
+
+def prepare(
+    study: Study, *, rounds: int | None, only: str | None, region: str | None
+) -> tuple[Study, list[PlannedPart]]:
+    """The study as asked for and its plan; everything that can be refused is refused here."""
+    study = shorter(study, rounds)
+    parts = plan(study, hosts=choose_hosts(study, only=only, region=region))
+    for notebook in study.notebooks:
+        values = {"study": study.name, "host": "", "session": "", "round": 1}
+        pages.check_parameters(page_file(notebook), values)
+    for notebook in STUDY_PAGES:
+        pages.check_parameters(page_file(notebook), {"study": study.name})
+    return study, parts
+
+
+def page_file(notebook: str):
+    """The committed page called `notebook`; NotFound names those there are."""
+    path = notebooks_folder() / f"{notebook}.ipynb"
+    if not path.is_file():
+        known = sorted(p.stem for p in notebooks_folder().glob("*.ipynb"))
+        raise NotFound("page", notebook, known)
+    return path
+
+
+def run(
+    study: Study,
+    *,
+    resume: bool = False,
+    only: str | None = None,
+    region: str | None = None,
+    rounds: int | None = None,
+    tell: Callable[[Progress], None] = _silent,
+) -> Outcome:
+    """Measure what is missing of a study, then judge it.
+
+    Call it from the main thread. With `resume`, the newest session of the same study goes on;
+    complete parts are kept. Raises BadParameter, NotFound and CapExceeded before anything runs,
+    Busy when another run holds the lock, NoEmulation without the means for a world.
+    """
+    study, parts = prepare(study, rounds=rounds, only=only, region=region)
+    check_caps(study, predict(study, parts))
+    with _lock():
+        emulate.sweep()
+        folder = _to_resume(study) if resume else _new(study, parts)
+        run_state = _Run(folder, parts, tell)
+        notes = _measure(run_state)
+        _write_left_over_segments(folder)
+        decision, judged = judge(folder, STUDY_PAGES)
+        return Outcome(folder, decision, tuple(run_state.todo()), (*notes, *judged))
+
+
+@contextlib.contextmanager
+def _lock() -> Iterator[None]:
+    """One run at a time on this machine: two would load the same links and the same cores."""
+    data_folder().mkdir(parents=True, exist_ok=True)
+    holder = data_folder() / ".run.lock.holder"
+    lock = filelock.FileLock(data_folder() / ".run.lock", blocking=False)
+    try:
+        with lock:
+            holder.write_text(f"process {os.getpid()}, since {time.ctime()}")
+            yield
+    except filelock.Timeout:
+        told = holder.read_text() if holder.exists() else "another process"
+        raise Busy(str(data_folder()), told) from None
+
+
+def _new(study: Study, parts: list[PlannedPart]) -> SessionFolder:
+    emulate.check()
+    prediction = predict(study, parts)
+    facts = {"predicted": prediction.__dict__, **store.controller_provenance()}
+    return SessionFolder.create(study, provenance=facts)
+
+
+def _to_resume(study: Study) -> SessionFolder:
+    found = store.sessions(study.name, kind="run")
+    if not found:
+        raise NotFound("session to resume", study.name, [])
+    newest = found[-1]
+    if newest.study != study:
+        raise Damaged(
+            str(newest.path),
+            "a study whose parameters differ from those of today",
+            "the same parameters (start a new session: leave --resume out)",
+        )
+    return newest
+
+
+def _measure(state: _Run) -> list[str]:
+    todo = state.todo()
+    if not todo:
+        return []
+    began, notes = time.monotonic(), []
+    hosts = [h for h in state.study.measured if h in {part.host for part in state.parts}]
+    state.tell(Progress(0, len(todo), None, "starting", 0.0, state.left_s(todo)))
+    with Live(state.folder, hosts) as live, Gateway(live):
+        round = None
+        for number, part in enumerate(todo):
+            if time.monotonic() - began > 60 * state.study.caps.minutes:
+                notes.append(f"stopped at the cap of {state.study.caps.minutes:g} minutes")
+                break
+            if part.round != round:
+                round = part.round
+                live.begin_round(round)
+            _one(state, live, part, number, todo)
+        live.write_settled_segments(None)
+    return notes
+
+
+def _one(state: _Run, live: Live, part: PlannedPart, number: int, todo: list[PlannedPart]):
+    live.check()
+    began = time.monotonic()
+    ended = _execute(state.folder, part, state._expected_s(part))
+    took_s = time.monotonic() - began
+    good = is_complete(state.folder, part)
+    if good:
+        state.took_s.setdefault((part.host, part.notebook), []).append(took_s)
+    live.write_settled_segments(part.round)
+    status, rest = ("done" if good else "failed"), todo[number + 1 :]
+    why = "" if good else ended
+    state.tell(Progress(number + 1, len(todo), part, status, took_s, state.left_s(rest), why))
+
+
+def _execute(folder: SessionFolder, part: PlannedPart, expected_s: float) -> str:
+    """Run one page; what goes wrong becomes a failure file. Gives the reason in words."""
+    output = folder.round_folder(part.host, part.round) / f"{part.notebook}.ipynb"
+    given = {"study": folder.study.name, "session": folder.session}
+    began_s = time.time()
+    ended = pages.execute(
+        page_file(part.notebook),
+        output,
+        {**given, "host": part.host, "round": part.round},
+        timeout_s=_PATIENCE * expected_s + _PATIENCE_S,
+        cwd=root(),
+    )
+    folder.note(
+        "parts",
+        position=part.position,
+        part=part.name,
+        status=ended.status,
+        started_s=began_s,
+        ended_s=time.time(),
+    )
+    if folder.part_file(part.host, part.round, part.notebook).exists():
+        return ""
+    told = _failures_since(folder, part, began_s)
+    return told or _record_failure(folder, part, ended)
+
+
+def _failures_since(folder: SessionFolder, part: PlannedPart, began_s: float) -> str:
+    here = folder.round_folder(part.host, part.round)
+    fresh = [
+        path
+        for path in sorted(here.glob(f"{part.notebook}.failure-*.parquet"))
+        if path.stat().st_mtime >= began_s - 1
+    ]
+    return f"see {fresh[-1].name}" if fresh else ""
+
+
+def _record_failure(folder: SessionFolder, part: PlannedPart, ended: pages.PageRun) -> str:
+    reason = ended.reason or "the page ran but left no part"
+    kind = (ended.error or "PageFailed").rsplit(".", 1)[-1]
+    place = folder.study.place_of(part.host)
+    record = Failure(kind=kind, reason=reason, place=place, time_s=time.time())
+    slot = Slot.of(folder.study, folder.session, part.host, part.round, part.notebook)
+    path = folder.failure_file(part.host, part.round, part.notebook)
+    facts = {"page": ended.status, "unexecuted_cells": list(ended.unexecuted_cells)}
+    store.write_part(path, folder.study, slot, [record], complete=False, provenance=facts)
+    return reason
+
+
+def _write_left_over_segments(folder: SessionFolder) -> None:
+    """Segments a killed run owes: its raw files hold the samples."""
+    due = {r for host in folder.study.measured for r in unwritten_rounds(folder, host)}
+    for round in sorted(due):
+        write_segments(folder, round)

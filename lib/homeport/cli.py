@@ -1,0 +1,226 @@
+"""The command line: parse, call one function, print, exit code."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from homeport.errors import HomeportError, NoEmulation
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Find the home port for your RL learner: measure candidate hosts, then decide.",
+)
+lab_app = typer.Typer(no_args_is_help=True, help="The emulated world, kept up until you end it.")
+app.add_typer(lab_app, name="lab")
+
+log = Console(stderr=True, highlight=False)
+
+JsonOut = Annotated[bool, typer.Option("--json", help="Only JSON on stdout; logs on stderr.")]
+StudyName = Annotated[str, typer.Argument(help="A study in params/studies, or a path to one.")]
+
+
+@app.command()
+def run(
+    study: StudyName,
+    resume: Annotated[bool, typer.Option(help="Go on with the newest session.")] = False,
+    only: Annotated[str | None, typer.Option(metavar="HOST", help="Measure one host.")] = None,
+    region: Annotated[str | None, typer.Option(help="Measure the hosts of one region.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Fewer rounds than the study has.")] = None,
+    dry_run: Annotated[bool, typer.Option(help="Show the plan and what it takes.")] = False,
+    as_json: JsonOut = False,
+) -> None:
+    """Measure the candidates of a study, judge them, and write the report."""
+    from homeport import batch, emulate
+    from homeport.params import load_study
+
+    model = load_study(study)
+    chosen = {"rounds": rounds, "only": only, "region": region}
+    if dry_run:
+        _show_plan(*batch.prepare(model, **chosen), as_json)
+        return
+    emulate.privilege.ensure_privileges(sys.argv)
+    outcome = batch.run(model, resume=resume, tell=_tell, **chosen)
+    for note in outcome.notes:
+        log.print(f"note: {note}", style="yellow")
+    code = batch.exit_code(outcome.decision, len(outcome.missing))
+    if outcome.missing:
+        log.print(
+            f"{len(outcome.missing)} parts are missing; go on with: homeport run {study} --resume",
+            style="yellow",
+        )
+    _show(outcome.decision, outcome.folder.path / "report", as_json)
+    raise typer.Exit(code)
+
+
+@app.command()
+def report(
+    source: Annotated[str, typer.Argument(help="A study with a run, or a session's folder.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write; default: in the session.")
+    ] = None,
+    formats: Annotated[str, typer.Option("--format", help="Of html,md,json.")] = "html,md,json",
+    as_json: JsonOut = False,
+) -> None:
+    """Judge a recorded session again and write its report."""
+    from homeport import batch, decide, store
+    from homeport import report as reports
+
+    recorded = store.read(source)
+    decision = decide.decide(recorded)
+    folder = out or reports.folder_of(recorded)
+    reports.write_report(recorded, decision, folder, tuple(formats.split(",")))
+    _show(decision, folder, as_json)
+    raise typer.Exit(batch.exit_code(decision, len(batch.missing_parts(recorded.folder))))
+
+
+@app.command()
+def demo() -> None:
+    """Run the demo study; where no world can be emulated, judge the recorded sample instead.
+
+    Ends with 0 whenever a judgement was reached (exit codes 0, 4 and 5 of `run`).
+    """
+    from homeport import batch, emulate
+    from homeport.params import root
+
+    code = None
+    try:
+        emulate.privilege.ensure_privileges(sys.argv)
+        emulate.check()
+    except NoEmulation as reason:
+        log.print(f"{reason}\nJudging the recorded sample instead of measuring.", style="yellow")
+        code = _code_of(report, str(root() / "data" / "sample"))
+    else:
+        code = _code_of(run, "demo")
+    log.print(f"exit code of the study: {code}")
+    raise typer.Exit(0 if code in batch.JUDGED else code)
+
+
+def _code_of(command, argument: str) -> int:
+    try:
+        command(argument)
+    except typer.Exit as ended:
+        return ended.exit_code
+    return 0
+
+
+@lab_app.command()
+def up(study: StudyName) -> None:
+    """Bring the hosts and links of a study up and keep them."""
+    from homeport import emulate
+    from homeport.params import load_study
+
+    model = load_study(study)
+    emulate.privilege.ensure_privileges(sys.argv)
+    _print_status(emulate.lab.up(model), as_json=False)
+
+
+@lab_app.command()
+def down() -> None:
+    """End the lab, and whatever a killed run has left behind."""
+    from homeport import emulate
+
+    emulate.privilege.ensure_privileges(sys.argv)
+    ended = emulate.lab.down()
+    log.print("\n".join(f"ended: {what}" for what in ended) or "nothing was up")
+
+
+@lab_app.command()
+def shell(host: Annotated[str, typer.Argument(help="A host of the lab.")]) -> None:
+    """Open a shell on a host of the lab; ping, traceroute and ssh work as on a real one."""
+    from homeport import emulate
+
+    emulate.privilege.ensure_privileges(sys.argv)
+    emulate.lab.shell(host)
+
+
+@lab_app.command()
+def status(as_json: JsonOut = False) -> None:
+    """Show hosts, links and counters of the lab."""
+    from homeport import emulate
+
+    emulate.privilege.ensure_privileges(sys.argv)
+    _print_status(emulate.lab.status(), as_json)
+
+
+def _print_status(status, as_json: bool) -> None:
+    from homeport import emulate
+
+    if as_json:
+        print(json.dumps(emulate.lab.as_dict(status), indent=1))
+    elif status is None:
+        log.print("no lab is up; bring one up with: homeport lab up STUDY")
+        raise typer.Exit(3)
+    else:
+        Console().print(emulate.lab.as_table(status))
+
+
+def _show_plan(study, parts, as_json: bool) -> None:
+    from homeport import batch
+
+    prediction = batch.predict(study, parts)
+    if as_json:
+        facts = {"study": study.name, "predicted": prediction.__dict__}
+        print(json.dumps({**facts, "parts": batch.describe(parts)}, indent=1))
+    else:
+        for part in parts:
+            print(f"{part.position + 1:4d}  {part.name}")
+        print(
+            f"{prediction.parts} parts, about {prediction.minutes:.1f} min, "
+            f"at most {prediction.gigabytes:.2f} GB and {prediction.usd:.2f} USD"
+        )
+    batch.check_caps(study, prediction)
+
+
+def _tell(progress) -> None:
+    left = f"about {progress.left_s / 60:.1f} min left" if progress.left_s else "measured"
+    if progress.part is None:
+        log.print(f"{progress.total} parts to measure, {left}")
+        return
+    style = None if progress.status == "done" else "red"
+    why = f" ({progress.note})" if progress.note else ""
+    log.print(
+        f"[{progress.done}/{progress.total}] {progress.part.name}: {progress.status}{why} "
+        f"in {progress.took_s:.1f} s, {left}",
+        style=style,
+        markup=False,
+    )
+
+
+def _show(decision, folder: Path, as_json: bool) -> None:
+    from homeport import report as reports
+
+    if as_json:
+        print(decision.to_json() if decision else "null")
+    elif decision is not None:
+        Console().print(reports.console(decision))
+        print(f"report: {folder / 'decision.html'}")
+
+
+def main() -> None:
+    """Entry point: every error of ours becomes one line and its exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        ended = app(standalone_mode=False)
+        sys.exit(ended if isinstance(ended, int) else 0)
+    except HomeportError as wrong:
+        log.print(f"homeport: {wrong}", style="red", markup=False)
+        sys.exit(wrong.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        log.print("homeport: interrupted; what was measured is kept")
+        sys.exit(130)
+    except Exception as usage:
+        if hasattr(usage, "show") and hasattr(usage, "exit_code"):  # click's usage errors
+            usage.show()
+            sys.exit(2)
+        raise
+
+
+if __name__ == "__main__":
+    main()

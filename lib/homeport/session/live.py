@@ -1,0 +1,172 @@
+"""A sitting: the emulated world, warm agents and background streams, from start to stop."""
+
+import contextlib
+import dataclasses
+import json
+import random
+import threading
+import time
+import uuid
+
+from homeport import emulate
+from homeport.background import Background, unwritten_rounds, write_segments
+from homeport.background.record import settled_after_s
+from homeport.errors import WorldBroken
+from homeport.metrics import Failure, Measurement, Record
+from homeport.store import SessionFolder
+from homeport.store.atomic import write_text
+from homeport.train import Agent, GangResult, GangSpec, run_gang
+
+
+class Live:
+    """Everything of a session that runs. Use it as a context manager, in the main thread.
+
+    `hosts` are the host names to be measured in this sitting. A lab that is up and fits the
+    study is joined; otherwise a world is brought up and ended with the sitting.
+    """
+
+    def __init__(self, folder: SessionFolder, hosts: list[str]):
+        self.folder, self.study, self.hosts = folder, folder.study, hosts
+        self.agents: dict[str, Agent] = {}
+        self._stack = contextlib.ExitStack()
+        self._gang = threading.Lock()
+        self._relay_since = (0.0, 0.0)
+
+    def __enter__(self) -> "Live":
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_exc) -> None:
+        self._stack.close()
+
+    def _open(self) -> None:
+        emulate.sweep()
+        lab = emulate.lab.attached(self.study)
+        self.world = lab or self._stack.enter_context(emulate.World.from_study(self.study))
+        names = [*self.study.sites, *sorted({self.study.place_of(h) for h in self.hosts})]
+        self.places = {name: self.world.place(name) for name in names}
+        self._start_agents(names)
+        self.background = Background(self.folder, self.places, self.hosts)
+        self._stack.callback(self.background.stop)
+        self.background.start()
+        self._relay_since = (time.monotonic(), self.world.cpu_s())
+        self._write_provenance()
+
+    def _start_agents(self, names: list[str]) -> None:
+        # All at once: warming up is processor time, and there are as many cores as there are.
+        for name in names:
+            self.agents[name] = Agent.start(self.places[name])
+            self._stack.callback(self.agents[name].stop)
+        for agent in self.agents.values():
+            agent.wait_ready()
+
+    def _write_provenance(self) -> None:
+        facts = {
+            "world": self.world.provenance(),
+            "agents": {name: agent.hello for name, agent in self.agents.items()},
+        }
+        number = len(list(self.folder.path.glob("sitting-*.json"))) + 1
+        text = json.dumps(facts, indent=1, default=str)
+        write_text(self.folder.path / f"sitting-{number}.json", text)
+
+    def begin_round(self, round: int) -> None:
+        """Note that a round begins: background samples from here on belong to it."""
+        self.folder.note("rounds", round=round, time_s=time.time())
+
+    def write_settled_segments(self, current: int | None) -> None:
+        """Write the background segments of every round but `current` (None: of every round).
+
+        Waits until no sample of those rounds can still be under way.
+        """
+        due = {r for host in self.hosts for r in unwritten_rounds(self.folder, host)}
+        for round in sorted(due - {current}):
+            if current is None:
+                time.sleep(settled_after_s(self.folder))
+                current = -1
+            write_segments(self.folder, round)
+
+    def check(self) -> None:
+        """Start streams that ended by themselves again; WorldBroken if the relay is gone."""
+        self.background.revive()
+        if not self.world.alive():
+            raise WorldBroken("the relay of the emulated world ended; see its log and run again")
+
+    def strategies(self, host: str, round: int) -> list:
+        """The study's strategies in this slot's random order, drawn from the study's seed."""
+        drawn = list(self.study.strategies)
+        random.Random(f"{self.study.seed}/{round}/{host}").shuffle(drawn)
+        return drawn
+
+    def train(self, host: str, round: int) -> GangResult:
+        """Run every strategy of the study once on `host`; one gang at a time.
+
+        What it yields is also kept as JSON lines beside the parts, whatever becomes of the page.
+        """
+        with self._gang:
+            spec = self._spec(host, round)
+            result = run_gang(self.agents, spec, on_event=self._note_load(spec))
+        self._keep_raw(host, round, result.records)
+        return result
+
+    def _spec(self, host: str, round: int) -> GangSpec:
+        study = self.study
+        return GangSpec(
+            seed=study.seed,
+            round=round,
+            host=host,
+            learner=study.place_of(host),
+            workers=[site for site, spec in study.sites.items() for _ in range(spec.workers)],
+            workload=study.workload,
+            strategies=self.strategies(host, round),
+            training_s=study.training_s,
+            warmup_updates=study.warmup_updates,
+            learner_collects=study.learner_collects,
+        )
+
+    def _note_load(self, spec: GangSpec):
+        place, sites = spec.learner, sorted(set(spec.workers))
+        begun: dict[str, str] = {}
+
+        def note(event: str, strategy: str) -> None:
+            if event == "begin":
+                begun[strategy] = uuid.uuid4().hex
+            where = {"place": place, "sites": sites, "strategy": strategy}
+            self.folder.note(
+                "loads", event=event, load=begun[strategy], time_s=time.time(), **where
+            )
+
+        return note
+
+    def _keep_raw(self, host: str, round: int, records: list[Record]) -> None:
+        folder = self.folder.raw_folder(host)
+        attempt = len(list(folder.glob(f"gang-{round:02d}.*.jsonl"))) + 1
+        lines = (json.dumps(dataclasses.asdict(record)) for record in records)
+        write_text(folder / f"gang-{round:02d}.{attempt}.jsonl", "".join(f"{x}\n" for x in lines))
+
+    def relay(self, host: str) -> list[Record]:
+        """Is the emulation itself sound? The relay's share of a core, and what it dropped."""
+        then, cpu_then = self._relay_since
+        now, cpu_now = time.monotonic(), self.world.cpu_s()
+        share = (cpu_now - cpu_then) / max(now - then, 1e-9)
+        drops = sum(
+            counters.relay_drops
+            for site in self.study.sites
+            for counters in self._both_ways(site, self.study.place_of(host))
+        )
+        base = {"source": host, "target": host, "time_s": time.time()}
+        return [
+            Measurement(metric="relay_cpu_share", value=share, **base),
+            Measurement(metric="relay_drops", value=float(drops), **base),
+        ]
+
+    def _both_ways(self, site: str, place: str):
+        return self.world.counters(site, place), self.world.counters(place, site)
+
+
+def revived(row: dict) -> Record:
+    """A record from its JSON form."""
+    return Failure(**row) if "kind" in row else Measurement(**row)
