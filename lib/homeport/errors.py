@@ -84,6 +84,28 @@ class WorldBroken(HomeportError):
     """The emulated world stopped, or did something it must not."""
 
 
+class NoLab(HomeportError):
+    """No lasting lab is up, where one is needed."""
+
+    exit_code = 2
+
+    def __init__(self):
+        super().__init__("no lab is up; bring one up with: homeport lab up STUDY")
+
+
+class LabDiffers(HomeportError):
+    """A lab is up, but it is not the world that a study asks for."""
+
+    exit_code = 2
+
+    def __init__(self, study: str, differences: list[str]):
+        super().__init__(
+            f"the lab that is up is not the world of {study}: {'; '.join(differences)}. "
+            "End it with: homeport lab down"
+        )
+        self.study, self.differences = study, differences
+
+
 class GangFailed(HomeportError):
     """A distributed training run ended early; names the rank at the root, not its victims."""
 

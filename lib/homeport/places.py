@@ -114,7 +114,9 @@ class Namespace(_Here):
     mounts: str
 
     def _prefix(self) -> list[str]:
-        return ["nsenter", f"--net={self.network}", f"--mount={self.mounts}", "--"]
+        # Entering mounts leads to their root; commands expect the folder they were started in.
+        here = f"--wdns={Path.cwd()}"
+        return ["nsenter", f"--net={self.network}", f"--mount={self.mounts}", here, "--"]
 
 
 def stop(child: subprocess.Popen, *, grace_s: float = 0.0) -> None:
