@@ -65,6 +65,9 @@ def read_yaml(path: Path) -> dict:
         raise BadParameter(str(path), "encoding", str(wrong), "UTF-8 text") from wrong
     try:
         content = yaml.load(text, Loader=_Loader)  # a SafeLoader underneath
+    except yaml.MarkedYAMLError as wrong:
+        line = wrong.problem_mark.line + 1 if wrong.problem_mark else "?"
+        raise BadParameter(str(path), f"line {line}", wrong.problem, "valid YAML") from wrong
     except yaml.YAMLError as wrong:
         raise BadParameter(str(path), "YAML", str(wrong), "valid YAML") from wrong
     if not isinstance(content, dict):

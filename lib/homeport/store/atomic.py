@@ -29,9 +29,16 @@ def write_text(path: Path, text: str) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add one line to a journal and sync it; a torn last line is the reader's to skip."""
-    with path.open("a", encoding="utf-8") as journal:
-        journal.write(line + "\n")
+    """Add one line to a journal and sync it.
+
+    A last line torn by a crash stays torn, for the reader to skip; the new one begins afresh.
+    """
+    with path.open("ab+") as journal:
+        end = journal.seek(0, os.SEEK_END)
+        if end:
+            journal.seek(end - 1)
+        torn = end and journal.read(1) != b"\n"
+        journal.write((b"\n" if torn else b"") + line.encode() + b"\n")
         journal.flush()
         os.fsync(journal.fileno())
 
