@@ -48,7 +48,9 @@ class SlaResult(_Part):
     """Whether a candidate keeps the latency target, on the label the study binds it to.
 
     `share_within` is the share of steps inside the target at the worst site, `other_label` the
-    same share on the label that does not bind.
+    same share on the label that does not bind. Each end of a share is a 95 % bound of its own, and
+    the verdict is read off them: PASS from the lower, FAIL from the upper. `design_effect` says
+    how many steps weigh as much as an independent one, `reason` why the verdict is UNDECIDED.
     """
 
     verdict: SlaVerdict
@@ -59,6 +61,8 @@ class SlaResult(_Part):
     p99_ms: Interval | None
     other_label: Interval | None
     site: str | None
+    design_effect: float | None = None
+    reason: str = ""
 
 
 class Quantiles(_Part):
@@ -76,12 +80,18 @@ class Spread(_Part):
 
 
 class BySite(_Part):
-    """What one site sees of a candidate, on the label the SLA binds."""
+    """What one site sees of a candidate, on the label the SLA binds.
+
+    A percentile beyond the deadline has no value, only the end it is known to exceed. `loss` is
+    the share of lost echoes, on both labels where the one that binds has too few. `sla` is the
+    target's verdict at this site alone.
+    """
 
     site: str
     rtt_ms: Quantiles
     step_ms: Quantiles
     loss: Interval | None
+    sla: SlaVerdict | None = None
 
 
 class ByStrategy(_Part):
@@ -147,7 +157,11 @@ class Option(_Part):
 
 
 class Decision(_Part):
-    """The answer. `decision_json` gives the stable form; `schema` counts up with it."""
+    """The answer. `to_json` gives the stable form; `schema` counts up with it.
+
+    `choice` and `runner_up` are None where nothing is recommended (UNDECIDED, NONE_MEETS_SLA);
+    who leads all the same is the first of `options`, with the verdict LEADER.
+    """
 
     schema_: Annotated[int, Field(alias="schema", serialization_alias="schema")] = SCHEMA
     study: str
