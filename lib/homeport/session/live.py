@@ -15,7 +15,7 @@ from homeport.errors import WorldBroken
 from homeport.metrics import Failure, Measurement, Record
 from homeport.store import SessionFolder
 from homeport.store.atomic import write_text
-from homeport.train import Agent, GangResult, GangSpec, run_gang
+from homeport.train import Agent, GangResult, GangSpec, run_gang, start_agents
 
 
 class Live:
@@ -49,29 +49,26 @@ class Live:
         self.world = lab or self._stack.enter_context(emulate.World.from_study(self.study))
         names = [*self.study.sites, *sorted({self.study.place_of(h) for h in self.hosts})]
         self.places = {name: self.world.place(name) for name in names}
-        self._start_agents(names)
+        self.agents = start_agents(self.places.values())
+        self._stack.callback(self._stop_agents)
         self.background = Background(self.folder, self.places, self.hosts)
         self._stack.callback(self.background.stop)
         self.background.start()
         self._relay_since = (time.monotonic(), self.world.cpu_s())
         self._write_provenance()
 
-    def _start_agents(self, names: list[str]) -> None:
-        # All at once: warming up is processor time, and there are as many cores as there are.
-        for name in names:
-            self.agents[name] = Agent.start(self.places[name])
-            self._stack.callback(self.agents[name].stop)
-        for agent in self.agents.values():
-            agent.wait_ready()
-
     def _write_provenance(self) -> None:
         facts = {
             "world": self.world.provenance(),
-            "agents": {name: agent.hello for name, agent in self.agents.items()},
+            "agents": {name: agent.facts for name, agent in self.agents.items()},
         }
         number = len(list(self.folder.path.glob("sitting-*.json"))) + 1
         text = json.dumps(facts, indent=1, default=str)
         write_text(self.folder.path / f"sitting-{number}.json", text)
+
+    def _stop_agents(self) -> None:
+        for agent in self.agents.values():
+            agent.stop()
 
     def begin_round(self, round: int) -> None:
         """Note that a round begins: background samples from here on belong to it."""
@@ -106,40 +103,31 @@ class Live:
 
         What it yields is also kept as JSON lines beside the parts, whatever becomes of the page.
         """
+        drawn = tuple(self.strategies(host, round))
+        spec = dataclasses.replace(GangSpec.of(self.study, host, round), strategies=drawn)
+        begun: dict[str, str] = {}
         with self._gang:
-            spec = self._spec(host, round)
-            result = run_gang(self.agents, spec, on_event=self._note_load(spec))
+            result = run_gang(
+                self.agents, spec, on_event=lambda event: self._note_began(event, spec, begun)
+            )
+            self._note_ended(result, spec, begun)
         self._keep_raw(host, round, result.records)
         return result
 
-    def _spec(self, host: str, round: int) -> GangSpec:
-        study = self.study
-        return GangSpec(
-            seed=study.seed,
-            round=round,
-            host=host,
-            learner=study.place_of(host),
-            workers=[site for site, spec in study.sites.items() for _ in range(spec.workers)],
-            workload=study.workload,
-            strategies=self.strategies(host, round),
-            training_s=study.training_s,
-            warmup_updates=study.warmup_updates,
-            learner_collects=study.learner_collects,
-        )
+    def _note_began(self, event: dict, spec: GangSpec, begun: dict[str, str]) -> None:
+        # Written at once: should the runner be killed, the samples from here on were loaded.
+        if event["event"] == "began":
+            begun[event["strategy"]] = uuid.uuid4().hex
+            self._note_load("begin", event["time_s"], begun[event["strategy"]], spec)
 
-    def _note_load(self, spec: GangSpec):
-        place, sites = spec.learner, sorted(set(spec.workers))
-        begun: dict[str, str] = {}
+    def _note_ended(self, result: GangResult, spec: GangSpec, begun: dict[str, str]) -> None:
+        ends = {load.strategy: load.end_s for load in result.loads}
+        for strategy, load in begun.items():
+            self._note_load("end", ends.get(strategy, time.time()), load, spec)
 
-        def note(event: str, strategy: str) -> None:
-            if event == "begin":
-                begun[strategy] = uuid.uuid4().hex
-            where = {"place": place, "sites": sites, "strategy": strategy}
-            self.folder.note(
-                "loads", event=event, load=begun[strategy], time_s=time.time(), **where
-            )
-
-        return note
+    def _note_load(self, event: str, time_s: float, load: str, spec: GangSpec) -> None:
+        where = {"place": spec.learner, "sites": sorted(set(spec.workers))}
+        self.folder.note("loads", event=event, load=load, time_s=time_s, **where)
 
     def _keep_raw(self, host: str, round: int, records: list[Record]) -> None:
         folder = self.folder.raw_folder(host)
@@ -152,19 +140,12 @@ class Live:
         then, cpu_then = self._relay_since
         now, cpu_now = time.monotonic(), self.world.cpu_s()
         share = (cpu_now - cpu_then) / max(now - then, 1e-9)
-        drops = sum(
-            counters.relay_drops
-            for site in self.study.sites
-            for counters in self._both_ways(site, self.study.place_of(host))
-        )
+        drops = self.world.relay_drops()
         base = {"source": host, "target": host, "time_s": time.time()}
         return [
             Measurement(metric="relay_cpu_share", value=share, **base),
             Measurement(metric="relay_drops", value=float(drops), **base),
         ]
-
-    def _both_ways(self, site: str, place: str):
-        return self.world.counters(site, place), self.world.counters(place, site)
 
 
 def revived(row: dict) -> Record:

@@ -99,6 +99,9 @@ class Page:
             "sitting": len(list(self.folder.path.glob("sitting-*.json"))),
         }
         write_part(path, self.study, slot, self.records, complete=complete, provenance=facts)
+        if self.live is not None:
+            self.live.write_settled_segments(None)
+            self.live.begin_round(round + 1)
         return str(path)
 
 

@@ -1,0 +1,132 @@
+import os
+import signal
+import time
+
+import pytest
+from processes import children
+
+from homeport import store
+from homeport.background import Background, record, records, seen, write_segments
+from homeport.metrics import Failure
+from homeport.places import Local
+
+
+@pytest.fixture
+def folder(demo, data_folder):
+    return store.SessionFolder.create(demo, provenance={})
+
+
+@pytest.fixture
+def places(demo):
+    return {name: Local(name) for name in [*demo.sites, *demo.candidates]}
+
+
+def note_load(folder, event, load, at, place="hk"):
+    folder.note(
+        "loads",
+        event=event,
+        load=load,
+        place=place,
+        sites=["guangdong"],
+        strategy="star",
+        time_s=at,
+    )
+
+
+@pytest.fixture
+def watched(folder, places):
+    """A session of two rounds on loopback; the middle of round 1 was under load."""
+    before = children()
+    background = Background(folder, places, folder.study.measured)
+    background.start()
+    marks = [time.time()]
+    folder.note("rounds", round=1, time_s=marks[0])
+    time.sleep(0.8)
+    note_load(folder, "begin", "a", time.time())
+    time.sleep(0.8)
+    note_load(folder, "end", "a", time.time())
+    time.sleep(0.4)
+    marks.append(time.time())
+    folder.note("rounds", round=2, time_s=marks[1])
+    time.sleep(record.settled_after_s(folder))
+    background.stop()
+    assert children() == before
+    return marks
+
+
+def test_every_site_sees_every_candidate_and_the_twin(folder, watched):
+    for host in folder.study.measured:
+        by_metric = {}
+        for r in seen(folder, host):
+            by_metric.setdefault(r.metric, []).append(r)
+        assert len(by_metric["rtt_ms"]) >= 10 and len(by_metric["step_ms"]) >= 10
+        assert {r.source for r in by_metric["step_ms"]} == {"guangdong"}
+
+
+def test_segments_hold_each_settled_sample_of_their_round_once(folder, watched):
+    for round in (1, 2):
+        write_segments(folder, round)
+    recorded = store.read(folder)
+    for host in folder.study.measured:
+        rows = recorded.frame[(recorded.frame["host"] == host) & recorded.frame["metric"].notna()]
+        first = rows[rows["round"] == 1]
+        assert ((first["time_s"] >= watched[0]) & (first["time_s"] < watched[1])).all()
+        keys = rows[["metric", "sequence"]].apply(tuple, axis=1)
+        assert keys.is_unique
+        both = {(r.metric, r.sequence) for r in seen(folder, host) if r.time_s >= watched[0]}
+        assert set(keys) == both, "none lost between the rounds"
+
+
+def test_samples_are_loaded_exactly_while_training_loads_their_link(folder, watched):
+    begin, end = (n["time_s"] for n in folder.notes("loads"))
+    for host in ("hk", "hk-twin", "tokyo"):
+        for r in seen(folder, host):
+            inside = begin <= r.time_s <= end and host != "tokyo"
+            assert r.phase == ("loaded" if inside else "idle"), r
+    assert any(r.phase == "loaded" for r in seen(folder, "hk-twin")), "the twin shares the link"
+
+
+def test_a_load_cut_short_lasts_until_its_sitting_ends(folder):
+    folder.note("sittings", event="begin", time_s=10.0)
+    note_load(folder, "begin", "a", 12.0)
+    folder.note("sittings", event="begin", time_s=20.0)
+    note_load(folder, "begin", "b", 22.0)
+    note_load(folder, "end", "b", 23.0)
+    assert sorted(record.loads(folder, "guangdong", "hk")) == [(12.0, 20.0), (22.0, 23.0)]
+
+
+def test_a_round_interrupted_and_resumed_has_two_windows(folder):
+    folder.note("sittings", event="begin", time_s=10.0)
+    folder.note("rounds", round=1, time_s=11.0)
+    folder.note("rounds", round=2, time_s=15.0)
+    folder.note("sittings", event="begin", time_s=30.0)  # killed in round 2, then resumed
+    folder.note("rounds", round=2, time_s=31.0)
+    folder.note("sittings", event="end", time_s=40.0)
+    assert record.windows(folder, 1) == [(11.0, 15.0)]
+    assert record.windows(folder, 2) == [(15.0, 30.0), (31.0, 40.0)]
+
+
+def test_a_stream_that_dies_is_started_again_and_nothing_is_lost(folder, places):
+    background = Background(folder, places, ["hk"])
+    background.start()
+    time.sleep(1.0)
+    victim = background._streams[0].child
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    first = len([r for r in records(folder, "guangdong", "hk") if r.metric == "rtt_ms"])
+    assert background.revive() and not background.revive()
+    time.sleep(1.0)
+    background.stop()
+    echoes = [r for r in records(folder, "guangdong", "hk") if r.metric == "rtt_ms"]
+    assert first >= 3 and len(echoes) > first
+    assert len({r.sequence for r in echoes}) == len(echoes)
+    assert folder.notes("troubles")[0]["stream"] == "ping-guangdong"
+
+
+def test_raw_output_of_something_else_is_a_failure_that_names_it(folder):
+    raw = folder.raw_folder("hk")
+    raw.mkdir(parents=True)
+    (raw / "ping-guangdong.1.txt").write_text("bash: ping: command not found\n")
+    found = records(folder, "guangdong", "hk")
+    assert [type(r) for r in found] == [Failure]
+    assert "command not found" in found[0].reason
