@@ -16,7 +16,7 @@ FIGURES = (
     plots.step_ecdf,
     plots.latency_over_time,
     plots.throughput_by_round,
-    plots.time_per_update,
+    plots.update_stages,
 )
 SHAPES = {
     "one host, one strategy": {"hosts": {"hk": 31.0}, "strategies": [{"topology": "star"}]},
@@ -60,9 +60,8 @@ NASTY = {
 
 
 @pytest.mark.parametrize("draw", FIGURES)
-def test_no_text_of_a_region_breaks_a_figure(demo, data_folder, draw):
-    recorded = renamed(session(demo), NASTY)
-    figure = draw(recorded)
+def test_no_text_of_a_region_breaks_a_figure(recorded, draw):
+    figure = draw(renamed(recorded, NASTY))
     figure._repr_png_()
     image = plots.svg(figure, "x")
     ET.fromstring(image)
@@ -87,8 +86,7 @@ def test_long_and_many_lined_text_becomes_one_short_line():
     assert labels.short("a\n b\t\u202ec" + "x" * 99) == "a b c" + "x" * 16 + "…"
 
 
-def test_a_host_has_one_colour_in_all_figures(demo, data_folder):
-    recorded = session(demo)
+def test_a_host_has_one_colour_in_all_figures(demo, recorded):
     for host in demo.measured:
         colour = labels.host_colour(demo, host)
         assert drawn(plots.step_ecdf(recorded), f"ecdf {host}").get_color() == colour
@@ -114,15 +112,14 @@ def test_a_notebook_shows_a_picture_without_pyplot(demo):
     assert about["image/png"] == {"width": 826, "height": 374}
 
 
-def test_svg_is_the_same_every_time_and_carries_no_date(demo, data_folder):
-    recorded = session(demo)
+def test_svg_is_the_same_every_time_and_carries_no_date(recorded):
     one, two = (plots.svg(plots.latency_over_time(recorded), "x") for _ in range(2))
     assert one == two
     assert "<metadata" not in one and "dc:date" not in one and "Matplotlib" not in one
 
 
-def test_svg_ids_begin_with_the_name_and_lead_somewhere(demo, data_folder):
-    image = plots.svg(plots.latency_over_time(session(demo)), "fig-1")
+def test_svg_ids_begin_with_the_name_and_lead_somewhere(recorded):
+    image = plots.svg(plots.latency_over_time(recorded), "fig-1")
     ids = re.findall(r'\bid="([^"]*)"', image)
     assert len(set(ids)) == len(ids) and all(i.startswith("fig-1-") for i in ids)
     used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', image)

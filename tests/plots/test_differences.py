@@ -15,7 +15,7 @@ RATIOS = [
 
 @pytest.fixture
 def figure(demo):
-    return plots.forest(demo, "hk · Hong Kong, local", RATIOS, 3.8)
+    return plots.paired_differences(demo, "hk · Hong Kong, local", RATIOS, 3.8)
 
 
 def test_points_are_the_ratios(figure):
@@ -70,7 +70,7 @@ def test_every_option_has_its_row(figure):
 
 
 def test_an_unknown_noise_floor_has_no_band(demo):
-    figure = plots.forest(demo, None, RATIOS[4:], None)
+    figure = plots.paired_differences(demo, None, RATIOS[4:], None)
     assert not labelled(figure, "floor")
     assert "noise floor not measured" in figure.axes[0].get_xlabel()
     assert "no leading option" in words(figure)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from plots.studies import by_hand, drawn, reshaped, session, steps, words
+from plots.studies import by_hand, drawn, reshaped, steps, words
 
 from homeport import plots
 
@@ -85,8 +85,8 @@ def test_every_site_has_its_panel(demo):
     assert any("hk · Hk: not measured" in text for text in words(shown[2]))
 
 
-def test_planted_latency_is_where_the_curve_stands(demo, data_folder):
-    figure = plots.step_ecdf(session(demo))
+def test_planted_latency_is_where_the_curve_stands(recorded):
+    figure = plots.step_ecdf(recorded)
     for host, rtt_ms in (("hk", 31), ("tokyo", 142), ("la", 204)):
         x, y = curve(figure, host)
         assert np.interp(0.5, y, x) == pytest.approx(rtt_ms + 1.7, abs=0.5)

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from plots.studies import by_hand, drawn, labelled, session, words
+from plots.studies import by_hand, drawn, labelled, words
 
 from homeport import plots
 
@@ -109,7 +109,7 @@ def heights(figure, label):
 def test_bars_are_the_medians_of_the_stages(local):
     rows = update("hk", [10, 20, 30, 40]) + update("hk", [12, 26, 38, 44])
     rows += update("hk", [11, 20, 33, 90], rank=2)
-    figure = plots.time_per_update(by_hand(local, rows))
+    figure = plots.update_stages(by_hand(local, rows))
     assert heights(figure, "local hk") == [11, 20, 33, 44]
     assert "108 ms, 71 % network" in words(figure)
     assert "hk with local: 108 ms, 71 % network." in figure.alt
@@ -118,16 +118,16 @@ def test_bars_are_the_medians_of_the_stages(local):
 def test_bars_leave_out_the_learner_and_the_warm_up(local):
     rows = update("hk", [1, 2, 3, 4]) + update("hk", [900] * 4, source="hk", rank=0)
     rows += update("hk", [900] * 4, phase="warmup")
-    assert heights(plots.time_per_update(by_hand(local, rows)), "local hk") == [1, 2, 3, 4]
+    assert heights(plots.update_stages(by_hand(local, rows)), "local hk") == [1, 2, 3, 4]
 
 
 def test_bars_stand_end_to_end(local):
-    figure = plots.time_per_update(by_hand(local, update("hk", [10, 20, 30, 40])))
+    figure = plots.update_stages(by_hand(local, update("hk", [10, 20, 30, 40])))
     assert [bar.get_x() for bar in bars(figure, "local hk")] == [0, 10, 30, 60]
 
 
 def test_an_option_without_updates_says_so(demo):
-    figure = plots.time_per_update(by_hand(demo, update("hk", [1, 2, 3, 4])))
+    figure = plots.update_stages(by_hand(demo, update("hk", [1, 2, 3, 4])))
     assert words(figure).count("not measured") == 2 * len(demo.measured) - 1
     assert heights(figure, "star hk") == []
     assert "hk with star: not measured." in figure.alt
@@ -135,12 +135,11 @@ def test_an_option_without_updates_says_so(demo):
 
 def test_a_stage_that_is_missing_is_not_taken_for_zero(local):
     rows = update("hk", [10, 20, 30, 40])[:3]
-    figure = plots.time_per_update(by_hand(local, rows))
+    figure = plots.update_stages(by_hand(local, rows))
     assert words(figure).count("not measured") == len(local.measured)
 
 
-def test_planted_throughput_is_where_the_lines_stand(demo, data_folder):
-    recorded = session(demo)
+def test_planted_throughput_is_where_the_lines_stand(recorded):
     figure = plots.throughput_by_round(recorded)
     values = recorded.values("throughput_steps_s")
     for axes, strategy in zip(figure.axes, ("star", "local"), strict=True):

@@ -1,0 +1,120 @@
+"""The decision in a terminal, and in the cells of a page."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+from rich import box
+from rich.console import Group
+from rich.jupyter import JupyterMixin
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from homeport.decide.decision import Decision
+from homeport.report import page, words
+
+_COLOUR = {
+    "CLEAR": "green",
+    "EQUIVALENT": "green",
+    "INDICATIVE": "cyan",
+    "UNDECIDED": "yellow",
+    "NONE_MEETS_SLA": "red",
+    "PASS": "green",
+    "FAIL": "red",
+    "LEADER": "bold",
+}
+_MOST_LINES = 6
+
+
+class Lines(JupyterMixin, Group):
+    """What rich prints in a terminal and Jupyter shows in a cell."""
+
+
+def console(decision: Decision) -> Lines:
+    """The recommendation, the options, the noise floor and the warnings, for rich to print."""
+    floor = Text(words.clean(page.floor(decision.noise_floor)), style="dim")
+    change = _list("What would change it", decision.what_would_change_it, _MOST_LINES)
+    return Lines(
+        _panel(decision),
+        _options(decision),
+        floor,
+        *change,
+        *_list("Warnings", decision.warnings, _MOST_LINES),
+    )
+
+
+def options_table(decision: Decision) -> pd.DataFrame:
+    """The options as text, best first: what Jupyter shows as a table."""
+    columns = {
+        "Host": lambda row: row.host,
+        "Region": lambda row: row.region,
+        "Strategy": lambda row: row.strategy,
+        "Target": lambda row: row.sla,
+        "Steps in time": lambda row: str(row.within),
+        "Step p99": lambda row: str(row.p99),
+        "RTT p50": lambda row: str(row.rtt),
+        "Throughput": lambda row: str(row.throughput),
+        "Per million usable steps": lambda row: str(row.usd),
+        "Verdict": lambda row: words.word(row.verdict),
+    }
+    found = page.rows(decision)
+    table = pd.DataFrame({name: [told(row) for row in found] for name, told in columns.items()})
+    return table.set_index("Host")
+
+
+def reasons(decision: Decision) -> Lines:
+    """Why the decision is what it is, and what would change it."""
+    change = _list("What would change it", decision.what_would_change_it)
+    return Lines(*_list("Why", decision.reasons), *change)
+
+
+def warnings(decision: Decision) -> Lines:
+    """What to know before acting on the decision."""
+    return Lines(*(_list("Warnings", decision.warnings) or [Text("No warnings.")]))
+
+
+def _list(title: str, lines: list[str], most: int | None = None) -> list[Text | Table]:
+    if not lines:
+        return []
+    left = 0 if most is None else max(0, len(lines) - most)
+    more = [f"{left} more in the report"] if left else []
+    return [Text(f"\n{title}", style="bold"), *_bullets([*lines[:most], *more])]
+
+
+def _bullets(lines: Iterable[str]) -> Iterable[Table]:
+    for line in lines:
+        grid = Table.grid(padding=(0, 1))
+        grid.add_row(Text("-"), Text(words.clean(line, 400)))
+        yield grid
+
+
+def _panel(decision: Decision) -> Panel:
+    colour = _COLOUR[decision.verdict]
+    said = Text(words.clean(decision.recommendation), style="bold")
+    scope = Text(words.clean(decision.scope), style="dim")
+    meaning = Text(f"{words.word(decision.verdict)}: {words.CONFIDENCE[decision.verdict]}")
+    title = Text(words.word(decision.verdict), style=f"bold {colour}")
+    return Panel(Group(said, scope, meaning), title=title, border_style=colour, padding=(0, 1))
+
+
+def _options(decision: Decision) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
+    table.add_column("Host")
+    table.add_column("Strategy")
+    table.add_column("Target")
+    for column in ("In time", "p99 ms", "RTT ms", "Steps/s", "USD/M steps"):
+        table.add_column(column, justify="right")
+    table.add_column("Verdict", overflow="fold")
+    for row in page.rows(decision):
+        table.add_row(
+            Text(row.host, style="bold" if row.tag == "recommended" else ""),
+            Text(row.strategy),
+            Text(row.sla, style=_COLOUR.get(row.sla, "yellow")),
+            Text(row.within.value),
+            Text(row.p99.value.removesuffix(" ms")),
+            Text(row.rtt.value.removesuffix(" ms")),
+            Text(row.throughput.value.removesuffix(" steps/s")),
+            Text(row.usd.value.removesuffix(" USD")),
+            Text(words.word(row.verdict).lower(), style=_COLOUR.get(row.verdict, "")),
+        )
+    return table
