@@ -3,6 +3,7 @@
 import json
 import re
 import statistics
+import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,13 @@ def receiving(place, kind, port, *more):
     with running(place, *TRAFFIC, kind, place.address, str(port), *more) as child:
         assert json.loads(child.stdout.readline()) == {"ready": True}
         yield child
+
+
+def leave_stray(place):
+    """Leave a process behind that left its starter's group and outlives it, as daemons do."""
+    child = place.start(["setsid", "--fork", "sleep", "305"], stdout=subprocess.DEVNULL)
+    child.wait(5)
+    child.stdin.close()
 
 
 def report(child):

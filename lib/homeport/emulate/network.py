@@ -56,7 +56,7 @@ class Network:
 
     def link(self, source: str, target: str, profile: Profile) -> None:
         """Link one direction of a pair, or change its link: at once, for packets still to come."""
-        self._table.set_profile(*self._pair(source, target), profile)
+        self._shared.set_profile(*self._pair(source, target), profile)
 
     def link_both(self, one: str, other: str, profile: Profile) -> None:
         """Link both directions of a pair alike."""
@@ -65,7 +65,7 @@ class Network:
 
     def access(self, host: str, access: Access) -> None:
         """Set the access link of one host, which all its links share."""
-        self._table.set_access(self._number(host), access)
+        self._shared.set_access(self._number(host), access)
 
     def cut(self, one: str, other: str) -> None:
         """Take both directions of a link down: packets vanish, counted as refused."""
@@ -78,12 +78,12 @@ class Network:
     def links(self) -> dict[tuple[str, str], Profile]:
         """The profile of every ordered pair that is linked (up or down)."""
         hosts = list(enumerate(self.hosts))
-        found = {(a, b): self._table.profile(i, j) for i, a in hosts for j, b in hosts}
+        found = {(a, b): self._shared.profile(i, j) for i, a in hosts for j, b in hosts}
         return {pair: profile for pair, profile in found.items() if profile is not None}
 
     def is_up(self, source: str, target: str) -> bool:
         """Whether there is a link from source to target, and it is up."""
-        return self._table.state(*self._pair(source, target)) == UP
+        return self._shared.state(*self._pair(source, target)) == UP
 
     def counters(self, source: str, target: str) -> Counters:
         """What became of the packets from source to target since the world began.
@@ -91,17 +91,15 @@ class Network:
         A host with itself: `refused` counts its packets to addresses outside the world,
         `delivered` the answers it got from routers.
         """
-        self._live()
-        return self._table.counters(self._number(source), self._number(target))
+        return self._shared.counters(self._number(source), self._number(target))
 
     def record_stamps(self, on: bool = True) -> None:
         """Have the relay stamp every packet from now on (starting anew), or stop that."""
-        self._live()
-        self._table.set_stamping(on)
+        self._shared.set_stamping(on)
 
     def stamps(self) -> list[Stamp]:
         """The newest stamps, in the order in which packets left the relay."""
-        return self._table.stamps(self.hosts)
+        return self._shared.stamps(self.hosts)
 
     def cpu_s(self) -> float:
         """CPU seconds the relay has used so far."""
@@ -118,7 +116,7 @@ class Network:
     def relay_drops(self) -> int:
         """Packets the relay failed: unread, unwritten, or delivered late (see Counters)."""
         numbers = range(len(self.hosts))
-        counted = (self._table.counters(i, j) for i in numbers for j in numbers)
+        counted = (self._shared.counters(i, j) for i in numbers for j in numbers)
         return sum(c.relay_drops for c in counted) + sum(self.unread().values())
 
     def inside(self) -> dict[Process, str]:
@@ -139,7 +137,7 @@ class Network:
             "hosts": {fact["name"]: {key: fact[key] for key in told} for fact in state.facts},
             "links": {f"{a}>{b}": profile.as_dict() for (a, b), profile in self.links().items()},
             "access": {
-                name: dataclasses.asdict(self._table.access(number))
+                name: dataclasses.asdict(self._shared.access(number))
                 for number, name in enumerate(self.hosts)
             },
             "relay": {
@@ -154,6 +152,11 @@ class Network:
         if not self.alive():
             raise WorldBroken("the relay of the emulated world has died")
         return self._state
+
+    @property
+    def _shared(self) -> Table:
+        self._live()
+        return self._table
 
     def _fact(self, name: str) -> dict:
         return self._live().facts[self._number(name)]
@@ -173,9 +176,9 @@ class Network:
 
     def _set_states(self, one: str, other: str, state: float) -> None:
         for pair in (self._pair(one, other), self._pair(other, one)):
-            if self._table.profile(*pair) is None:
+            if self._shared.profile(*pair) is None:
                 raise NotFound("link", f"{one} - {other}", [f"{a}>{b}" for a, b in self.links()])
-            self._table.set_state(*pair, state)
+            self._shared.set_state(*pair, state)
 
     def _interface_drops(self, fact: dict) -> int:
         text = Path(f"/proc/{self._state.relay.pid}/fd/{fact['devices']}").read_text()

@@ -79,8 +79,8 @@ class Path:
 
     def set(self, profile: Profile | None, is_up: bool) -> None:
         """Follow a profile from now on; None, or a link that is not up, refuses every packet."""
+        self.is_open = is_up and profile is not None
         profile = profile or Profile()
-        self.is_open = is_up
         self.delay_s = profile.delay_ms / 1000
         self._jitter = profile.jitter_ms / 1000
         self._bursts = profile.loss if isinstance(profile.loss, Bursts) else None

@@ -238,13 +238,15 @@ def clear(world: str, state: State | None) -> list[Ended]:
         doomed = list(inside(world, state.inodes if running else {}))
         if running:
             doomed.append(state.relay)
-        if not doomed or time.monotonic() > deadline:
+        if not doomed:
+            remove(world)
             break
+        if time.monotonic() > deadline:
+            break  # someone does not die (yet); the file stays, for the next sweep
         for process in doomed:
             ended.setdefault(process, Ended(process.pid, process.command(), world))
             process.kill()
         time.sleep(0.01)
-    remove(world)
     return list(ended.values())
 
 

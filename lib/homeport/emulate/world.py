@@ -46,6 +46,7 @@ class World(Network):
         }
         self._planned: dict[tuple[str, str], Profile] = {}
         self._relay: subprocess.Popen | None = None
+        self._said = ""  # by a relay that has died
 
     @classmethod
     def from_study(cls, study: "Study") -> "World":
@@ -86,7 +87,11 @@ class World(Network):
     def _live(self) -> state.State:
         if self._relay is None:
             raise WorldBroken("this world is not running: use it inside its `with` block")
-        return super()._live()
+        if self._relay.poll() is not None and not self._said:
+            self._said = self._relay.stderr.read().strip()[-300:]
+        if not self.alive():
+            raise WorldBroken(f"the relay of the emulated world has died: {self._said}")
+        return self._state
 
 
 def bring_up(
