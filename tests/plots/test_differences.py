@@ -51,7 +51,7 @@ def test_an_option_that_was_not_compared_says_why(figure):
 
 
 def test_the_twin_stands_apart_below_all_options(figure):
-    twin = drawn(figure, "ratio hk local")
+    twin = drawn(figure, "aa hk local")
     assert twin.get_markerfacecolor() == "white"
     assert twin.get_ydata()[0] > len(RATIOS)
     assert "hk-twin over hk, local" in words(figure)

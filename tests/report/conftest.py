@@ -1,13 +1,24 @@
 """A recorded session, and a decision about it written by hand."""
 
+import dataclasses
+import json
+
 import pytest
 import synthetic
 
-from homeport import store
+from homeport import report, store
 from homeport.decide.decision import Decision
+from homeport.params import Study, load_study
+from homeport.report import write
 
 STEPS_S = {"hk": {"star": 900.0, "local": 2600.0}, "tokyo": {"star": 300.0, "local": 1500.0}}
 STEPS_S["la"] = {"star": 220.0, "local": 1300.0}
+CANARY = "<script>alert('canary')</script>"
+NASTY = {
+    "hk": f"{CANARY}\"' onload=x &amp; [a](javascript:b) `c` |d| *e* {{{{ 7*7 }}}} ]]>--></svg>",
+    "tokyo": "\u202eغرب\u2066 \x1b[31m\x00\n# heading\n| a | b |",
+    "la": "long " * 2000,
+}
 RTT_MS = {"hk": 31.0, "tokyo": 142.0, "la": 204.0}
 
 
@@ -126,9 +137,10 @@ def by_hand(study, session):
     }
 
 
-@pytest.fixture
-def recorded(demo, data_folder):
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory):
     """A session of the demo in which one training slot of tokyo failed."""
+    study = load_study("demo")
     failing = {(3, "20_training"): "rank 2 at guangdong: no answer | within 30 s"}
     truths = {
         host: synthetic.Truth(
@@ -137,9 +149,11 @@ def recorded(demo, data_folder):
             loss=0.03 if host == "tokyo" else 0.0,
             failing=failing if host == "tokyo" else {},
         )
-        for host in demo.candidates
+        for host in study.candidates
     }
-    return store.read(synthetic.session(demo, truths))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOMEPORT_DATA", str(tmp_path_factory.mktemp("report")))
+        return store.read(synthetic.session(study, truths))
 
 
 @pytest.fixture
@@ -150,4 +164,46 @@ def content(recorded):
 
 @pytest.fixture
 def decision(content):
+    """The decision written by hand."""
     return Decision.model_validate(content)
+
+
+@pytest.fixture
+def nasty(recorded, content):
+    """The same session and decision, with texts of regions that try to break a report."""
+    study = json.loads(recorded.study.model_dump_json())
+    for name, region in NASTY.items():
+        study["inventory"]["hosts"][name]["region"] = region
+    study["question"] = "Where?" + NASTY["hk"]
+    study = Study.model_validate_json(json.dumps(study))
+    text = json.dumps(content)
+    for name in RTT_MS:
+        text = text.replace(
+            json.dumps(recorded.study.region_of(name)), json.dumps(study.region_of(name))
+        )
+    content = json.loads(text)
+    for key in ("reasons", "what_would_change_it", "warnings"):
+        content[key] = list(NASTY.values())
+    content["recommendation"] = content["scope"] = NASTY["hk"]
+    content["provenance"] = {NASTY["hk"]: NASTY["la"], "nested": {"deep": [NASTY["tokyo"]]}}
+    folder = dataclasses.replace(recorded.folder, study=study)
+    frame = recorded.frame.assign(
+        reason=recorded.frame["reason"].where(recorded.frame["reason"].isna(), NASTY["hk"])
+    )
+    return dataclasses.replace(recorded, folder=folder, frame=frame), Decision.model_validate(
+        content
+    )
+
+
+@pytest.fixture(scope="session")
+def charts(recorded):
+    """The figures of the session, drawn once."""
+    decision = Decision.model_validate(by_hand(recorded.study, recorded.folder.session))
+    return report.figures(recorded, decision)
+
+
+@pytest.fixture
+def same_figures(charts, monkeypatch):
+    """For tests that look at something else: no time is spent on drawing."""
+    monkeypatch.setattr(write, "figures", lambda recorded, decision: charts)
+    monkeypatch.setattr(write.plots, "svg", lambda chart, name: f'<svg id="{name}"></svg>')

@@ -109,7 +109,8 @@ def _row(axes: Axes, study: Study, y: float, ratio: Ratio) -> str:
         axes.plot([end], [y], marker=mark if open_end else "|", color=colour, markersize=6)
     face = "white" if ratio.aa else colour
     dot = {"marker": "o", "markersize": 6, "color": colour, "markerfacecolor": face}
-    axes.plot([ratio.value], [y], label=f"ratio {ratio.host} {ratio.strategy}", **dot)
+    kind = "aa" if ratio.aa else "ratio"
+    axes.plot([ratio.value], [y], label=f"{kind} {ratio.host} {ratio.strategy}", **dot)
     text = f"{ratio.value:#.3g} ({_ends(ratio)})"
     _beside(axes, y, text)
     return text

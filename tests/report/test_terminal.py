@@ -1,0 +1,98 @@
+import io
+
+import pytest
+from IPython.core.formatters import DisplayFormatter
+from report.conftest import CANARY
+from rich.console import Console
+
+from homeport import report
+from homeport.decide.decision import Decision
+
+
+def printed(what, width=100):
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(what)
+    return console.file.getvalue()
+
+
+def test_the_answer_is_on_top_and_every_option_below(decision):
+    text = printed(report.console(decision))
+    lines = text.splitlines()
+    assert "INDICATIVE" in lines[0]
+    flat = " ".join(text.replace("│", " ").split())
+    assert decision.recommendation in flat and decision.scope in flat
+    assert "too few rounds for proof" in flat
+    rows = [line.split() for line in lines if line.strip().startswith(("hk ", "tokyo ", "la "))]
+    assert " ".join(rows[0]) == "hk local PASS 99.85 % 35.0 31.0 2,600 0.0100 leader"
+    assert [row[:3] for row in rows] == [
+        ["hk", "local", "PASS"],
+        ["hk", "star", "PASS"],
+        ["tokyo", "local", "FAIL"],
+        ["tokyo", "star", "FAIL"],
+        ["la", "local", "FAIL"],
+        ["la", "star", "FAIL"],
+    ]
+    assert rows[-1][-4:] == ["not", "measured", "not", "compared"]
+    assert "Noise floor: 3.8 %." in flat
+    assert decision.warnings[0] in flat and decision.what_would_change_it[0] in flat
+
+
+def test_many_warnings_are_cut_but_counted(content):
+    content["warnings"] = [f"warning number {n}" for n in range(10)]
+    text = printed(report.console(Decision.model_validate(content)))
+    assert "warning number 5" in text and "warning number 6" not in text
+    assert "4 more in the report" in text
+    assert "warning number 9" in printed(report.warnings(Decision.model_validate(content)))
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_no_line_is_wider_than_the_terminal(decision, width):
+    assert max(map(len, printed(report.console(decision), width).splitlines())) <= width
+
+
+def test_nothing_in_a_text_commands_the_terminal(nasty):
+    _, decision = nasty
+    text = printed(report.console(decision))
+    assert "\x1b" not in text and "\u202e" not in text and "\x00" not in text
+    assert CANARY in " ".join(text.replace("│", " ").split())
+    assert len(text.splitlines()) < 140
+
+
+def test_markup_of_rich_in_a_text_stays_text(content):
+    content["recommendation"] = "Rent [bold]hk[/bold] [link=http://x]now[/]"
+    text = printed(report.console(Decision.model_validate(content)))
+    assert "Rent [bold]hk[/bold] [link=http://x]now[/]" in text
+
+
+def test_every_verdict_has_its_words(content):
+    for verdict in ("CLEAR", "EQUIVALENT", "INDICATIVE", "UNDECIDED", "NONE_MEETS_SLA"):
+        content["verdict"] = verdict
+        assert verdict.replace("_", " ") in printed(
+            report.console(Decision.model_validate(content))
+        )
+
+
+def test_a_page_shows_all_of_it(decision):
+    form = DisplayFormatter()
+    for what in (report.console, report.reasons, report.warnings, report.options_table):
+        content, _ = form.format(what(decision))
+        assert "text/html" in content, what.__name__
+
+
+def test_options_table_escapes_and_is_complete(nasty):
+    _, decision = nasty
+    table = report.options_table(decision)
+    assert list(table.index) == ["hk", "hk", "tokyo", "tokyo", "la", "la"]
+    assert table.iloc[5]["Per million usable steps"] == "not measured"
+    assert table.iloc[0]["Throughput"] == "2,600 steps/s (2,520 to 2,680)"
+    assert "<script" not in table._repr_html_()
+
+
+def test_reasons_hold_what_would_change_it(decision):
+    text = printed(report.reasons(decision))
+    assert "Why" in text and "A latency target of 150 ms" in text
+
+
+def test_no_warnings_are_told_as_none(content):
+    content["warnings"] = []
+    assert printed(report.warnings(Decision.model_validate(content))).strip() == "No warnings."
