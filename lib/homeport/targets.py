@@ -94,7 +94,8 @@ def judge(by_site: Mapping[str, Replies], sla: Sla) -> Judged:
 def passing_target(by_site: Mapping[str, Replies], sla: Sla) -> float | None:
     """The smallest target, in ms, at which `judge` would say PASS; None if it never would.
 
-    Found by halving over the latencies seen: the looser the target, the better the verdict.
+    Found by halving over the latencies seen, as a looser target is judged better, but for the
+    noise in how the steps beyond it cluster.
     """
     ms = [replies.ms[replies.label == sla.label] for replies in by_site.values()]
     seen = np.unique(np.concatenate(ms)) if ms else np.empty(0)

@@ -55,16 +55,17 @@ def design_effect(hits: np.ndarray, blocks: np.ndarray) -> float:
 def run_length(values: np.ndarray, blocks: np.ndarray, *, upper: float = 0.1) -> float:
     """How long the highest values of a series stay high: 1 if they come singly, as by chance.
 
-    `values` and `blocks` have shape (n,), in order of time; the unit drops out. The values above
-    their own block's (1 - upper) quantile are counted and divided by the number of unbroken runs
-    they form: the inverse of the runs estimator of the extremal index (Smith & Weissman 1994,
-    J. R. Statist. Soc. B 56, 515-528), times the 1 - upper that independent values would give.
-    It tells how exceedances would cluster that were not seen.
+    `values` and `blocks` have shape (n,), in order of time; the unit drops out. The highest share
+    `upper` of every block, ties with it included, is counted and divided by the number of
+    unbroken runs it forms: the inverse of the runs estimator of the extremal index (Smith &
+    Weissman 1994, J. R. Statist. Soc. B 56, 515-528), over the run length that chance alone would
+    give. It tells how exceedances would cluster that were not seen. 1 where all values are alike.
     """
     high = np.zeros(len(values), dtype=bool)
     for block in np.unique(blocks):
-        here = blocks == block
-        high[here] = values[here] > np.quantile(values[here], 1 - upper, method="inverted_cdf")
+        here = np.sort(values[blocks == block])
+        first = min(int(np.ceil((1 - upper) * len(here))), len(here) - 1)
+        high[blocks == block] = values[blocks == block] >= here[first]
     began = high & ~np.concatenate([[False], high[:-1] & (blocks[1:] == blocks[:-1])])
     runs = int(began.sum())
-    return max(1.0, (1 - upper) * int(high.sum()) / runs) if runs else 1.0
+    return max(1.0, int(high.sum()) / runs * (1 - float(high.mean()))) if runs else 1.0

@@ -45,11 +45,12 @@ def signed_rank_p(differences: np.ndarray) -> float | np.ndarray:
 
     Every sign of every difference is equally likely under that hypothesis. Equal sizes share
     their midrank and zeros drop out, so ties need no approximation (Lehmann, Nonparametrics,
-    section 3.2; Hollander & Wolfe, section 3.1). Differences that are all zero give 1.
+    section 3.2; Hollander & Wolfe, section 3.1). Differences that are all zero, or none, give 1.
     """
     d = np.asarray(differences, dtype=float)
-    rows = d.reshape(-1, d.shape[-1])
-    return _plain(np.array([_one_p(row) for row in rows]).reshape(d.shape[:-1]))
+    batch = d.shape[:-1]
+    p = np.array([_one_p(d[k]) for k in np.ndindex(batch)]).reshape(batch)
+    return p if batch else float(p)
 
 
 def smallest_p(n: int) -> float:

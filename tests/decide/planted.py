@@ -1,0 +1,90 @@
+"""Sessions with a planted truth: the demo's hosts as public tables have them, or changed."""
+
+import dataclasses
+
+import pyarrow.parquet as pq
+import synthetic
+from synthetic import Truth
+
+from homeport import store
+from homeport.metrics import Failure, Measurement
+
+TRAINING = "20_training"
+SLOT_S = 13.0  # two strategies of 6 s each, and the time between slots
+USUAL = {
+    "hk": Truth(31.0, {"star": 900.0, "local": 4000.0}),
+    "tokyo": Truth(142.0, {"star": 250.0, "local": 2500.0}, loss=0.006),
+    "la": Truth(204.0, {"star": 170.0, "local": 1900.0}),
+}
+NEAR = {"rtt_ms": 20.0, "loss": 0.0}  # well within the target
+
+
+def truths(**changed):
+    """The usual world; a keyword names a host and the facts of it that differ."""
+    world = USUAL | ({"hk-twin": USUAL["hk"]} if "hk_twin" in changed else {})
+    facts = {name.replace("_", "-"): given for name, given in changed.items()}
+    return {
+        host: dataclasses.replace(truth, **facts.get(host, {})) for host, truth in world.items()
+    }
+
+
+def folder(study, world, **how):
+    """A session of `world`, written to the data folder."""
+    return synthetic.session(study, world, **{"slot_s": SLOT_S, **how})
+
+
+def remove(session, host, *, notebook="", rounds=None):
+    """Take parts out of a session, as if they had never been measured."""
+    for path in session.host_folder(host).glob(f"*/{notebook}*.parquet"):
+        if rounds is None or int(path.parent.name) in rounds:
+            path.unlink()
+
+
+def rewrite(session, host, round, **facts):
+    """Change what a training part says of itself, as if it had been taken at another time."""
+    _replace(session, host, round, [], facts)
+
+
+def add(session, host, round, *records):
+    """Put more records into a training part."""
+    _replace(session, host, round, records, {})
+
+
+def scale(session, host, round, strategy, factor):
+    """Multiply the throughput of one strategy in a training part."""
+
+    def scaled(record):
+        ours = (record.metric, record.strategy) == ("throughput_steps_s", strategy)
+        return dataclasses.replace(record, value=record.value * factor) if ours else record
+
+    _replace(session, host, round, [], {}, scaled)
+
+
+def fail(session, host, round, *, time_s, strategy="", measured=(), started_s=None):
+    """Add an attempt at training that failed, with what it had measured before it did."""
+    path, slot = session.failure_file(host, round, TRAINING), _slot(session, host, round)
+    failure = Failure(
+        kind="GangFailed", reason="rank 2 died", place=host, strategy=strategy, time_s=time_s
+    )
+    began = time_s - 5 if started_s is None else started_s
+    facts = {"started_s": began, "ended_s": began + 6}
+    records = [*measured, failure]
+    store.write_part(path, session.study, slot, records, complete=False, provenance=facts)
+
+
+def _replace(session, host, round, records, facts, change=lambda record: record):
+    path, slot = session.part_file(host, round, TRAINING), _slot(session, host, round)
+    content, was = _content(path), store.read_part_header(path).provenance
+    path.unlink()
+    kept = [change(record) for record in content]
+    store.write_part(path, session.study, slot, [*kept, *records], provenance={**was, **facts})
+
+
+def _slot(session, host, round):
+    return store.Slot.of(session.study, session.session, host, round, TRAINING)
+
+
+def _content(path):
+    names = [field.name for field in dataclasses.fields(Measurement)]
+    rows = pq.read_table(path, columns=names).to_pylist()
+    return [Measurement(**row) for row in rows]
