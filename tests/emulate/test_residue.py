@@ -38,8 +38,13 @@ with World(["a", "b"]) as world:
 
 @pytest.fixture
 def bystander():
-    """A process that has nothing to do with any world, but looks like one that has."""
-    child = Local("here").start(["sleep", "305"])
+    """A process that has nothing to do with any world, but looks like one that has.
+
+    It has a network namespace of its own: should a guard fail, it alone is killed.
+    """
+    child = Local("here").start(["unshare", "--net", "--", "sleep", "305"])
+    while network_inode(child.pid) == network_inode("self"):
+        time.sleep(0.01)
     yield child
     assert child.poll() is None
     stop(child)
@@ -68,6 +73,10 @@ def gone_within(seconds, *pids):
             return False
         time.sleep(0.01)
     return True
+
+
+def network_inode(pid):
+    return Path(f"/proc/{pid}/ns/net").stat().st_ino
 
 
 def on_file(runtime_folder):
@@ -135,11 +144,14 @@ def dead_world(runtime_folder):
 
 def test_ids_that_came_back_as_another_process_are_not_touched(dead_world, bystander):
     came_back = Process(bystander.pid, Process.of(bystander.pid).started - 1)
-    inode = Path(f"/proc/{bystander.pid}/ns/net").stat().st_ino
-    facts = [{**dead_world.facts[0], "inode": inode}]
+    facts = [{**dead_world.facts[0], "inode": network_inode(bystander.pid)}]
     state.write(dataclasses.replace(dead_world, owner=came_back, relay=came_back, facts=facts))
     assert emulate.sweep() == []
     assert state.read_all() == {}
+
+
+def test_whoever_shares_our_own_network_is_never_taken_for_inside():
+    assert state.inside("no-such-world", {network_inode("self"): "a"}) == {}
 
 
 def test_a_world_from_before_the_machine_started_is_only_forgotten(dead_world, bystander):

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from homeport.emulate import Profile, World
+from homeport.emulate.table import DOWN
 
 pytestmark = [pytest.mark.world, pytest.mark.usefixtures("can_emulate")]
 
@@ -54,7 +55,11 @@ def test_a_ttl_that_suffices_arrives_lower_and_one_that_does_not_expires(world):
 
 def test_no_router_answers_over_a_way_back_that_is_cut(world):
     a, address = world.place("a"), world.place("b").address
-    world.cut("a", "b")
-    done = a.run(["ping", "-n", "-c", "1", "-t", "2", "-W", "0.5", address], timeout_s=10, ok=(1,))
+    words = ["ping", "-n", "-c", "1", "-t", "2", "-W", "0.5", address]
+    assert "exceeded" in a.run(words, timeout_s=10, ok=(1,)).stdout
+    before = world.counters("a", "b").expired
+    world._table.set_state(1, 0, DOWN)
+    done = a.run(words, timeout_s=10, ok=(1,))
     world.mend("a", "b")
+    assert world.counters("a", "b").expired == before + 1
     assert "exceeded" not in done.stdout

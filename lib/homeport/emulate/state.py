@@ -202,12 +202,16 @@ def running_lab() -> State | None:
 def inside(world: str, inodes: dict[int, str]) -> dict[Process, str]:
     """Who lives inside a world, with the host (or "" if it left that host's network).
 
-    `inodes` maps its network namespaces to hosts, and must be empty once the relay is dead.
+    `inodes` maps its network namespaces to hosts, and must be empty once the relay is dead. As
+    whoever is found may be killed, our own namespace never counts, nor does this process.
     """
+    ours = _network_inode(Path("/proc/self"))
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
+        if int(entry.name) == os.getpid():
+            continue
         inode = _network_inode(entry)
-        if inode in inodes or _is_marked(entry, mark(world)):
+        if (inode in inodes and inode != ours) or _is_marked(entry, mark(world)):
             process = Process.of(int(entry.name))
             if process is not None:
                 found[process] = inodes.get(inode, "")
