@@ -1,5 +1,6 @@
 """What all figures share: shapes of studies, names, colours, and their forms on paper."""
 
+import logging
 import re
 import warnings
 import xml.etree.ElementTree as ET
@@ -80,6 +81,17 @@ def test_a_region_that_a_font_can_draw_is_shown(demo, monkeypatch):
     monkeypatch.setattr(labels, "_drawable", lambda: frozenset(map(ord, "香港")))
     study = renamed(by_hand(demo, []), {"hk": "香港"}).study
     assert labels.host_label(study, "hk") == "hk · 香港"
+
+
+def test_a_font_for_chinese_is_used_where_there_is_one_without_a_word(monkeypatch, caplog):
+    log = logging.getLogger("matplotlib.font_manager")
+    monkeypatch.setattr(log, "filters", [])
+    assert labels.fonts.__wrapped__()[0] == "DejaVu Sans"
+    monkeypatch.setattr(labels, "_CJK", ("No Such Font", "DejaVu Serif", "DejaVu Sans Mono"))
+    assert labels.fonts.__wrapped__() == ("DejaVu Sans", "DejaVu Serif")
+    log.warning("findfont: Failed to find font weight bold for DejaVu Serif, now using 400.")
+    log.warning("something else")
+    assert [record.getMessage() for record in caplog.records] == ["something else"]
 
 
 def test_long_and_many_lined_text_becomes_one_short_line():

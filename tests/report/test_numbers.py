@@ -53,7 +53,7 @@ def test_a_share_is_never_rounded_onto_its_edge(share, text):
         ({"value": 31.0, "low": 30.0, "high": 32.0, "n": 9}, "31.0 ms (30.0 to 32.0)"),
         ({"value": 31.0, "low": 30.0, "n": 9}, "31.0 ms (at least 30.0)"),
         ({"value": 31.0, "high": 32.0, "n": 9}, "31.0 ms (at most 32.0)"),
-        ({"value": 31.0, "n": 1}, "31.0 ms (no interval from so few)"),
+        ({"value": 31.0, "n": 1}, "31.0 ms (no interval)"),
         ({"value": 0.0, "low": 0.0, "high": 0.0, "n": 9}, "0 ms (0 to 0)"),
     ],
 )

@@ -119,7 +119,7 @@ def svg(figure: Figure, name: str) -> str:
         nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(file, format="svg", dpi=150, metadata=nothing)
     text = file.getvalue()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = text[text.index("<svg") :]
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)

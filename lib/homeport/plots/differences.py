@@ -118,7 +118,7 @@ def _row(axes: Axes, study: Study, y: float, ratio: Ratio) -> str:
 
 def _ends(ratio: Ratio) -> str:
     if ratio.low is None and ratio.high is None:
-        return "no interval from so few"
+        return "no interval"
     ends = ["unbounded" if v is None else f"{v:#.3g}" for v in (ratio.low, ratio.high)]
     return " to ".join(ends)
 

@@ -1,6 +1,7 @@
 """How hosts are named and coloured in figures: alike in every one of them."""
 
 import functools
+import logging
 import unicodedata
 
 import seaborn as sns
@@ -31,7 +32,14 @@ _LONGEST = 22
 def fonts() -> tuple[str, ...]:
     """DejaVu Sans, which matplotlib brings along, and a font for Chinese if there is one."""
     have = set(font_manager.fontManager.get_font_names())
-    return ("DejaVu Sans", *[name for name in _CJK if name in have][:1])
+    chosen = ("DejaVu Sans", *[name for name in _CJK if name in have][:1])
+    if len(chosen) > 1:  # few of them have a bold face; the plain one will do, without a word
+        logging.getLogger("matplotlib.font_manager").addFilter(_no_word_of_weights)
+    return chosen
+
+
+def _no_word_of_weights(record: logging.LogRecord) -> bool:
+    return "Failed to find font weight" not in record.getMessage()
 
 
 @functools.cache

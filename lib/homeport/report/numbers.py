@@ -80,7 +80,7 @@ def _one_sided(low: str | None, high: str | None, tail: str, n: str) -> Shown:
 
 def _ends(low: str | None, high: str | None) -> str:
     if low is None and high is None:
-        return "no interval from so few"
+        return "no interval"
     if high is None:
         return f"at least {low}"
     return f"at most {high}" if low is None else f"{low} to {high}"
