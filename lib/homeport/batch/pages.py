@@ -151,6 +151,7 @@ def _run(notebook: Path, output: Path, given: dict, timeout_s: float, cwd: Path)
             execution_timeout=math.ceil(timeout_s),
             start_timeout=60,
             config=Config({"KernelManager": {"transport": "ipc"}}),
+            extra_arguments=["--IPKernelApp.log_level=50"],
         )
     except DeadKernelError as dead:
         return "kernel died", _named(dead)

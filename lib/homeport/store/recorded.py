@@ -12,7 +12,6 @@ from homeport.params import Study, root
 from homeport.store.layout import SessionFolder, sessions
 from homeport.store.parts import Part, Slot, header_of
 
-
 BACKGROUND = "background"  # the notebook name under which background segments are stored
 
 

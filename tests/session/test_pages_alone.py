@@ -1,0 +1,96 @@
+"""Pages outside `homeport run`: plain papermill, from the root and from notebooks/."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import small
+from processes import mentioning
+
+from homeport import store
+from homeport.params import root
+
+PAPERMILL = Path(sys.executable).parent / "papermill"
+BANNED = ["torch", "stable_baselines3", "gymnasium", "scipy", "seaborn"]
+pytestmark = [pytest.mark.world, pytest.mark.notebook]
+
+
+def papermill(page, output, *words, cwd, data):
+    return subprocess.run(
+        [PAPERMILL, page, output, "--no-progress-bar", *words],
+        cwd=cwd,
+        env=small.environment(data),
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+def with_a_look_at_modules(page: Path, copy: Path):
+    nb = nbformat.read(page, as_version=4)
+    look = f"import sys\nprint('LOADED', [m for m in {BANNED} if m in sys.modules])"
+    nb.cells.append(nbformat.v4.new_code_cell(look))
+    nbformat.write(nb, copy)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "words"),
+    [
+        ("10_network", "", ["-p", "watch_s", "4"]),
+        ("20_training", "notebooks", []),
+    ],
+)
+def test_a_per_host_page_runs_alone_in_a_session_of_its_own(tmp_path, name, start, words):
+    page, data = tmp_path / f"{name}.ipynb", tmp_path / "runs"
+    with_a_look_at_modules(root() / "notebooks" / f"{name}.ipynb", page)
+    out = tmp_path / "out.ipynb"
+    done = papermill(page, out, "-p", "host", "hk", *words, cwd=root() / start, data=data)
+    assert done.returncode == 0, done.stderr
+    shown = json.dumps(nbformat.read(out, as_version=4))
+    assert "LOADED []" in shown, "a per-host page loads none of them"
+    (path,) = data.glob("demo/single-*/session.json")
+    folder = store.SessionFolder.open(path.parent)
+    assert folder.kind == "single"
+    recorded = store.read(folder)
+    assert {p.slot.notebook for p in recorded.parts} == {name, "background"}
+    assert set(recorded.frame["host"]) == {"hk"}
+    small.wait_for(lambda: not mentioning("homeport.train.agent"), timeout_s=10, what="its end")
+    assert mentioning("ping -n -D") == {}
+    refused = small.homeport(data, "report", folder.path)
+    assert refused.returncode == 3 and "single" in refused.stderr
+
+
+def test_a_page_alone_joins_the_lab_that_is_up(tmp_path):
+    data, out = tmp_path / "runs", tmp_path / "out.ipynb"
+    assert small.homeport(data, "lab", "up", "demo").returncode == 0
+    try:
+        before = json.loads(small.homeport(data, "lab", "status", "--json").stdout)
+        page = root() / "notebooks" / "10_network.ipynb"
+        words = ["-p", "host", "la", "-p", "watch_s", "3"]
+        done = papermill(page, out, *words, cwd=root(), data=data)
+        assert done.returncode == 0, done.stderr
+        after = json.loads(small.homeport(data, "lab", "status", "--json").stdout)
+        assert len(mentioning("homeport.emulate.relay")) <= 1, "no second world was brought up"
+        assert packets(after) > packets(before) + 20
+    finally:
+        assert small.homeport(data, "lab", "down").returncode == 0
+    assert mentioning("homeport.emulate.relay") == {}
+
+
+def packets(status: dict) -> int:
+    return sum(status["counters"][pair]["packets"] for pair in ("guangdong>la", "la>guangdong"))
+
+
+def test_a_study_page_runs_alone_on_the_recorded_sample(tmp_path):
+    for name in ("30_comparison", "40_decision"):
+        page = root() / "notebooks" / f"{name}.ipynb"
+        words = ["-p", "study", "data/sample"]
+        done = papermill(page, tmp_path / "out.ipynb", *words, cwd=root(), data=tmp_path / "runs")
+        assert done.returncode == 0, done.stderr
+        nb = nbformat.read(tmp_path / "out.ipynb", as_version=4)
+        shown = [o for c in nb.cells if c.cell_type == "code" for o in c.outputs]
+        kinds = {kind for o in shown for kind in o.get("data", {})}
+        assert ("image/png" if name == "30_comparison" else "text/html") in kinds
