@@ -17,17 +17,27 @@ PLACES = ["hk", "near", "far"]
 SIZE = 9155  # CartPole's MlpPolicy
 
 
-@pytest.fixture
-def groups(monkeypatch):
-    """The gloo groups of three ranks, with a timeout of a second."""
-    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+def join(timeouts_s):
+    """The gloo groups of three ranks, each with its own timeout."""
     store = dist.HashStore()
 
-    def join(rank):
-        return dist.ProcessGroupGloo(store, rank, len(PLACES), timedelta(seconds=1))
+    def one(rank):
+        timeout = timedelta(seconds=timeouts_s[rank])
+        return dist.ProcessGroupGloo(store, rank, len(PLACES), timeout)
 
     with ThreadPoolExecutor(len(PLACES)) as pool:
-        return list(pool.map(join, range(len(PLACES))))
+        return list(pool.map(one, range(len(PLACES))))
+
+
+@pytest.fixture(autouse=True)
+def _loopback(monkeypatch):
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+
+
+@pytest.fixture
+def groups():
+    """Groups that are patient: this machine may be busy."""
+    return join((8, 8, 8))
 
 
 class Ranks:
@@ -130,7 +140,8 @@ def test_bytes_are_exact(ranks):
     assert learner.payload_bytes == (2 * 36_652, 2 * 36_652)
 
 
-def test_a_silent_worker_is_named(ranks):
+def test_a_silent_worker_is_named():
+    ranks = Ranks(join((1, 3, 3)), SIZE)
     with pytest.raises(GangFailed, match="rank 2 at far: silent for longer"):
         learner_hears_only_rank_1(ranks)
 
@@ -142,7 +153,7 @@ def test_a_worker_that_left_is_named_before_the_one_that_is_only_late(groups):
     began = time.monotonic()
     with pytest.raises(GangFailed) as caught:
         ranks.exchanges[0].mean(vectors()[0], 0, bool)
-    assert caught.value.rank == 2 and time.monotonic() - began < 0.9
+    assert caught.value.rank == 2 and time.monotonic() - began < 4
 
 
 def learner_hears_only_rank_1(ranks):
@@ -163,13 +174,15 @@ def ignoring(function):
     return call
 
 
-def test_a_worker_names_the_learner(ranks):
+def test_a_worker_names_the_learner():
+    ranks = Ranks(join((3, 0.3, 3)), SIZE)
     with pytest.raises(GangFailed, match="rank 0 at hk: silent for longer"):
         ranks.exchanges[1].mean(vectors()[1], 1, bool)
 
 
-def test_patience_begins_with_the_answer_not_with_the_last_arrival(ranks):
+def test_patience_begins_with_the_answer_not_with_the_last_arrival():
     """A worker held up by another for most of the timeout may take its own time after that."""
+    ranks = Ranks(join((1, 3, 3)), SIZE)
     ranks.mean(vectors(), [0, 1, 1], delays=(0, 0, 0.7))
     synced = ranks.mean(vectors(), [0, 1, 1], delays=(0, 0.6, 0.6))
     assert len(synced) == 3

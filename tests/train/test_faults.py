@@ -24,6 +24,12 @@ def gang(**changes):
     return make_gang(**{**facts, "timeout_s": 1.5, **changes})
 
 
+@pytest.fixture(autouse=True)
+def _short_grace(monkeypatch):
+    """Ranks of one machine say what they saw at once."""
+    monkeypatch.setattr(launch, "_GRACE_S", 0.7)
+
+
 class Saboteur:
     """Does something to a rank's process when an event comes in for the nth time."""
 
@@ -83,9 +89,11 @@ def test_a_stopped_rank_is_named_by_those_who_wait_for_it(agents, rank):
     assert not until_gone(saboteur.all_pids)
 
 
+@pytest.mark.parametrize("event", ["spawned", "joined", "began"])
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_rank_stopped_before_it_joins_is_named(agents, rank):
-    saboteur = Saboteur(rank, signal.SIGSTOP, "spawned")
+def test_a_rank_stopped_before_it_trains_is_named(agents, rank, event):
+    """Silence has to end the gang at every step of meeting, whoever is waiting for what."""
+    saboteur = Saboteur(rank, signal.SIGSTOP, event, of=0 if event == "began" else rank)
     result = run_gang(agents, gang(), saboteur)
     assert time.monotonic() - saboteur.done_at < 10
     (failure,) = failures(result)
@@ -172,27 +180,19 @@ def quick(monkeypatch):
     monkeypatch.setattr(launch, "_PORT_S", 1.0)
 
 
-def test_a_frozen_agent_is_ended_and_a_dead_one_is_a_failure(agents, spare, quick):
-    mine, spec = agents | {"osaka": spare}, gang(workers=("guangdong", "osaka"))
+def test_a_frozen_agent_is_named_and_ended_with_its_ranks(agents, spare, quick):
+    mine = agents | {"osaka": spare}
     os.kill(spare.facts["pid"], signal.SIGSTOP)
-    for _ in ("frozen", "dead"):
-        began = time.monotonic()
-        (failure,) = failures(run_gang(mine, spec))
-        assert time.monotonic() - began < 10
-        assert failure.place == "osaka" and "rank 2 at osaka" in failure.reason
+    learns = make_gang(host="osaka", learner="osaka")
+    (failure,) = failures(run_gang(mine, learns))
+    assert failure.place == "osaka" and "did not answer" in failure.reason
+    (failure,) = failures(run_gang(mine, gang(workers=("guangdong", "osaka"))))
+    assert failure.place == "osaka" and "rank 2 at osaka" in failure.reason
     assert not spare.alive and not until_gone([spare.facts["pid"]])
     assert not failures(run_gang(agents, make_gang()))
 
 
-def test_a_frozen_agent_of_the_learner_is_named(agents, spare, quick):
-    os.kill(spare.facts["pid"], signal.SIGSTOP)
-    spec = make_gang(host="osaka", learner="osaka")
-    (failure,) = failures(run_gang(agents | {"osaka": spare}, spec))
-    assert failure.place == "osaka" and "did not answer" in failure.reason
-
-
-def test_agents_end_with_everything_they_were_running(spare, agents):
-    """Stopping an agent in mid-training ends its ranks; the gang is a failure that names it."""
+def test_an_agent_that_ends_takes_its_ranks_along_and_is_named_from_then_on(agents, spare):
     pids = []
 
     def stop_it(event):
@@ -201,7 +201,21 @@ def test_agents_end_with_everything_they_were_running(spare, agents):
         if event["event"] == "update" and spare.alive:
             spare.stop()
 
+    mine = agents | {"osaka": spare}
     spec = make_gang(workers=("guangdong", "osaka"), max_updates=500)
-    (failure,) = failures(run_gang(agents | {"osaka": spare}, spec, stop_it))
+    (failure,) = failures(run_gang(mine, spec, stop_it))
     assert failure.place == "osaka" and "the agent is gone" in failure.reason
     assert not until_gone(pids) and len(pids) == 3
+    began = time.monotonic()
+    (failure,) = failures(run_gang(mine, spec))
+    assert time.monotonic() - began < 5
+    assert failure.place == "osaka" and "rank 2 at osaka" in failure.reason
+
+
+def test_a_refusal_names_the_place_that_refused(agents):
+    """An agent of another version may not know what is asked of it."""
+    spec = make_gang()
+    object.__setattr__(spec, "timeout_s", -1.0)
+    (failure,) = failures(run_gang(agents, spec))
+    assert "refused" in failure.reason and "timeout_s" in failure.reason
+    assert agents["hk"].alive and agents["guangdong"].alive

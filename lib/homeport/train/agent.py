@@ -29,7 +29,14 @@ from homeport.errors import HomeportError
 from homeport.params.model import build
 from homeport.train import child, interfaces
 
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_ENVIRONMENT = {
+    # One thread a rank, and none that a fork would lose.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # gloo would connect all ranks with each other; workers of two sites often cannot, nor need to.
+    "TORCH_GLOO_LAZY_INIT": "1",
+}
 _LONGEST_LINE = 1 << 20
 _BAD_REQUEST = (HomeportError, LookupError, TypeError, ValueError, RecursionError, OSError)
 
@@ -57,9 +64,8 @@ def main() -> None:
 def warm_up(address: str) -> dict:
     """Load everything a rank needs, by training once; facts about this place."""
     began = time.perf_counter()
-    # One thread a rank, and none that a fork would lose.
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
-    os.environ["GLOO_SOCKET_IFNAME"] = interface = interfaces.interface_of(address)
+    interface = interfaces.interface_of(address)
+    os.environ.update(_ENVIRONMENT, GLOO_SOCKET_IFNAME=interface)
     from homeport.train import guards, rehearsal
 
     rehearsal.train_once()

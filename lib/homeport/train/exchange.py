@@ -14,6 +14,7 @@ the difference is time on the wire, and no two clocks need agree (as in NTP, RFC
 """
 
 import concurrent.futures
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from torch.distributed import ProcessGroup
+from torch.distributed import ProcessGroup, Work
 
 from homeport.errors import GangFailed
 
@@ -93,38 +94,68 @@ def star(group: ProcessGroup, rank: int, places: list[str], size: int) -> Exchan
     return StarWorker(group, places, size) if rank else StarLearner(group, places, size)
 
 
-class StarWorker:
+class _Star:
+    """What both ends of a star share: messages to and from a named peer."""
+
+    def __init__(self, group: ProcessGroup, places: list[str]):
+        self._group, self._places = group, places
+
+    def _send(self, message: Message, rank: int) -> Work:
+        with self._peer(rank):
+            return self._group.send([message.bytes], rank, _TAG)
+
+    def _post(self, message: Message, rank: int) -> Work:
+        """Make ready to receive; the message may be on its way before anyone waits for it."""
+        with self._peer(rank):
+            return self._group.recv([message.bytes], rank, _TAG)
+
+    @contextlib.contextmanager
+    def _peer(self, rank: int):
+        """What goes wrong here is the loss of that rank."""
+        try:
+            yield
+        except RuntimeError as broken:
+            text = " ".join(str(broken).split())
+            silent = "timed out" in text.lower() or "timeout" in text.lower()
+            cause = "silent for longer than the timeout" if silent else "closed its connection"
+            raise GangFailed(rank, self._places[rank], f"{cause} ({text[-120:]})") from broken
+
+    def _check_number(self, rank: int, seen: float, expected: int) -> None:
+        if seen != expected:
+            cause = f"sent message {seen:g} where {expected} was due"
+            raise GangFailed(rank, self._places[rank], cause)
+
+
+class StarWorker(_Star):
     """Any rank but 0: sends its vector, gets the mean."""
 
     def __init__(self, group: ProcessGroup, places: list[str], size: int):
-        self._group, self._places = group, places
+        super().__init__(group, places)
         self._out, self._in = _pair(size), _pair(size)
         self._sent = 0
-        self._posted = group.recv([self._in[0].bytes], 0, _TAG)
+        self._posted = self._post(self._in[0], 0)
         self.payload_bytes = (self._out[0].bytes.nbytes, self._in[0].bytes.nbytes)
 
     def mean(self, vector: torch.Tensor, weight: float, over: Callable[[], bool]) -> Synced:
         began = time.perf_counter()
         out, answer = self._out[self._sent % 2], self._in[self._sent % 2]
         expected = self._posted
-        self._posted = self._group.recv([self._in[(self._sent + 1) % 2].bytes], 0, _TAG)
+        self._posted = self._post(self._in[(self._sent + 1) % 2], 0)
         out.header[:2] = self._sent, weight
         out.vector.copy_(vector)
-        try:
-            sending = self._group.send([out.bytes], 0, _TAG)
+        sending = self._send(out, 0)
+        with self._peer(0):
             expected.wait()
             took = time.perf_counter() - began
             sending.wait()
-        except RuntimeError as broken:
-            raise _lost(0, self._places, broken) from broken
         number, wait, average, stop = answer.header.tolist()
-        _check_number(0, self._places, number, self._sent)
+        self._check_number(0, number, self._sent)
         self._sent += 1
         times = Times(wait, average, took - wait - average)
         return Synced(answer.vector, bool(stop), times)
 
 
-class StarLearner:
+class StarLearner(_Star):
     """Rank 0: waits for every worker's vector, averages, answers each.
 
     One thread per worker waits for its payload (gloo lets go of the interpreter lock meanwhile),
@@ -132,17 +163,16 @@ class StarLearner:
     """
 
     def __init__(self, group: ProcessGroup, places: list[str], size: int):
-        self._group, self._places = group, places
+        super().__init__(group, places)
         self._workers = range(1, len(places))
         self._in = {rank: _pair(size) for rank in self._workers}
         self._out = {rank: _pair(size) for rank in self._workers}
         self._mean = torch.zeros(2, size)
         self._answered = 0
         self._sending = [[], []]
-        self._posted = {rank: self._post(rank, 0) for rank in self._workers}
         self._pool = concurrent.futures.ThreadPoolExecutor(len(self._workers))
         self._arrivals = {}
-        self._listen(self._posted)
+        self._listen({rank: self._post(self._in[rank][0], rank) for rank in self._workers})
         each = self._in[1][0].bytes.nbytes * len(self._workers)
         self.payload_bytes = (each, each)
 
@@ -152,7 +182,7 @@ class StarLearner:
         arrived = self._gather()
         last = max(began, *arrived.values()) if weight else max(arrived.values())
         self._settle(turn)
-        expected = {rank: self._post(rank, 1 - turn) for rank in self._workers}
+        expected = {rank: self._post(self._in[rank][1 - turn], rank) for rank in self._workers}
         mean = self._average(vector, weight, turn)
         stop = over()
         self._listen(expected)
@@ -164,10 +194,7 @@ class StarLearner:
         wait, wire = max(last - began, 0.0), done - answering
         return Synced(mean, stop, Times(wait, done - began - wait - wire, wire))
 
-    def _post(self, rank: int, turn: int):
-        return self._group.recv([self._in[rank][turn].bytes], rank, _TAG)
-
-    def _listen(self, expected: dict) -> None:
+    def _listen(self, expected: dict[int, Work]) -> None:
         """Begin to wait for the next payloads; a peer's time to be silent starts here."""
         for rank, receive in expected.items():
             self._arrivals[self._pool.submit(_arrival, receive)] = rank
@@ -177,20 +204,16 @@ class StarLearner:
         arrived = {}
         for future in concurrent.futures.as_completed(self._arrivals):
             rank = self._arrivals[future]
-            try:
+            with self._peer(rank):
                 arrived[rank] = future.result()
-            except RuntimeError as broken:
-                raise _lost(rank, self._places, broken) from broken
         self._arrivals = {}
         return arrived
 
     def _settle(self, turn: int) -> None:
         """Make sure the answers that lay in this turn's buffers have left them."""
         for rank, sending in self._sending[turn]:
-            try:
+            with self._peer(rank):
                 sending.wait()
-            except RuntimeError as broken:
-                raise _lost(rank, self._places, broken) from broken
         self._sending[turn] = []
 
     def _average(self, vector: torch.Tensor, weight: float, turn: int) -> torch.Tensor:
@@ -199,7 +222,7 @@ class StarLearner:
         for rank in self._workers:
             message = self._in[rank][turn]
             number, share = message.header[:2].tolist()
-            _check_number(rank, self._places, number, self._answered)
+            self._check_number(rank, number, self._answered)
             given.append((share, message.vector))
         total = sum(share for share, _ in given)
         mean.zero_()
@@ -211,28 +234,13 @@ class StarLearner:
         out = self._out[rank][turn]
         out.vector.copy_(self._mean[turn])
         out.header[:] = self._answered, wait, time.perf_counter() - last, stop
-        try:
-            self._sending[turn].append((rank, self._group.send([out.bytes], rank, _TAG)))
-        except RuntimeError as broken:
-            raise _lost(rank, self._places, broken) from broken
+        self._sending[turn].append((rank, self._send(out, rank)))
 
 
 def _pair(size: int) -> tuple[Message, Message]:
     return Message(size), Message(size)
 
 
-def _arrival(receive) -> float:
+def _arrival(receive: Work) -> float:
     receive.wait()
     return time.perf_counter()
-
-
-def _check_number(rank: int, places: list[str], seen: float, expected: int) -> None:
-    if seen != expected:
-        raise GangFailed(rank, places[rank], f"sent message {seen:g} where {expected} was due")
-
-
-def _lost(rank: int, places: list[str], broken: RuntimeError) -> GangFailed:
-    text = str(broken)
-    silent = "imed out" in text or "imeout" in text
-    cause = "silent for longer than the timeout" if silent else "closed its connection"
-    return GangFailed(rank, places[rank], f"{cause} ({text.strip()[-120:]})")

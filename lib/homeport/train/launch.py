@@ -3,6 +3,7 @@
 Imports neither torch nor SB3: the processes that do are the agents'.
 """
 
+import math
 import queue
 import time
 import uuid
@@ -20,9 +21,6 @@ OnEvent = Callable[[dict], None]
 _GRACE_S = 2.0  # after the first sign of a failure, for the victims to say what they saw
 _KILL_S = 5.0  # for an agent to report the end of ranks it was told to kill
 _PORT_S = 5.0  # for the learner's agent to name a port
-# For all ranks to be in their group, in timeouts: those who wait for each other notice sooner and
-# know more; but a connection that was accepted and never answered keeps torch waiting for ever.
-_JOIN = 1.5
 
 
 def run_gang(
@@ -66,10 +64,10 @@ class _Gang:
         self._run = uuid.uuid4().hex[:12]
         self._inbox = queue.SimpleQueue()
         self._began = time.perf_counter()
-        self._alive, self._met, self._joined, self._left = set(), set(), set(), set()
+        self._alive, self._joined, self._left = set(), set(), set()
         self._signs = []
         self._ends_at = time.monotonic() + spec.deadline_s + _KILL_S
-        self._patience = time.monotonic() + _PORT_S, f"its agent did not answer in {_PORT_S:g} s"
+        self._port_by = time.monotonic() + _PORT_S
 
     def run(self) -> GangFailed | None:
         """Train to the end; the failure that ended it early, if one did."""
@@ -92,8 +90,8 @@ class _Gang:
 
     def _goes_on(self) -> bool:
         now = time.monotonic()
-        if self._patience and now >= self._patience[0] and not self._signs:
-            self._sign(self._latest(), self._patience[1])
+        if now >= self._port_by and not self._signs:
+            self._sign(0, f"its agent did not answer within {_PORT_S:g} s")
         if now >= self._ends_at:
             if not self._signs:
                 self._sign(0, "the gang did not end by its deadline")
@@ -101,13 +99,9 @@ class _Gang:
         everyone_left = len(self._left) == len(self._spec.places)
         return not (everyone_left or (self._signs and not self._alive))
 
-    def _latest(self) -> int:
-        """The rank that is furthest from being in the group; of several the first."""
-        return min(range(len(self._spec.places)), key=lambda r: (r in self._met, r in self._joined))
-
     def _next(self) -> None:
         """Handle one event, if one comes before something is overdue."""
-        until = min(self._ends_at, self._patience[0] if self._patience else self._ends_at)
+        until = min(self._ends_at, self._port_by)
         try:
             event = self._inbox.get(timeout=max(until - time.monotonic(), 0.001))
         except queue.Empty:
@@ -119,8 +113,7 @@ class _Gang:
             handle(event)
 
     def _on_port(self, event: dict) -> None:
-        seconds = _JOIN * self._spec.timeout_s
-        self._patience = time.monotonic() + seconds, f"did not join within {seconds:g} s"
+        self._port_by = math.inf
         job, master = self._spec.job(self._strategies), self._agent(0).address
         for rank in range(len(self._spec.places)):
             self._alive.add(rank)
@@ -134,13 +127,9 @@ class _Gang:
                 job=job,
             )
 
-    def _on_met(self, event: dict) -> None:
-        self._met.add(event["rank"])
-
     def _on_joined(self, event: dict) -> None:
         self._joined.add(event["rank"])
         if len(self._joined) == len(self._spec.places):
-            self._patience = None
             self._ledger.ready(time.perf_counter() - self._began, time.time())
 
     def _on_left(self, event: dict) -> None:
@@ -157,13 +146,16 @@ class _Gang:
             self._sign(rank, f"its process ended early ({how})")
 
     def _on_refused(self, event: dict) -> None:
-        self._sign(0, f"an agent refused: {event['reason']}")
+        rank = self._ranks_at(event["place"])[0]
+        self._sign(rank, f"its agent refused: {event['reason']}")
 
     def _on_gone(self, event: dict) -> None:
-        for rank, place in enumerate(self._spec.places):
-            if place == event["place"]:
-                self._alive.discard(rank)
-                self._sign(rank, f"the agent is gone: {event['reason']}")
+        for rank in self._ranks_at(event["place"]):
+            self._alive.discard(rank)
+            self._sign(rank, f"the agent is gone: {event['reason']}")
+
+    def _ranks_at(self, place: str) -> list[int]:
+        return [rank for rank, name in enumerate(self._spec.places) if name == place]
 
     def _sign(self, rank: int, cause: str, blames: int | None = None) -> None:
         """Note a sign of failure; the first one leaves the others a short time to add theirs."""
@@ -182,13 +174,16 @@ class _Gang:
             except queue.Empty:
                 break
             self._ledger.took(event)
-            if event["event"] == "exit":
-                self._alive.discard(event["rank"])
-            elif event["event"] == "gone":
-                self._alive -= {
-                    rank for rank, place in enumerate(self._spec.places) if place == event["place"]
-                }
+            self._note_end(event)
         for rank in self._alive:
             self._agent(rank).stop()
         for agent in self._agents.values():
             agent.unsubscribe(self._run)
+
+    def _note_end(self, event: dict) -> None:
+        """Keep track of who is left; an agent's answer to `kill` lists all that it still has."""
+        if event["event"] == "exit":
+            self._alive.discard(event["rank"])
+        elif event["event"] in ("killed", "gone"):
+            left = event.get("ranks", ())
+            self._alive.difference_update(set(self._ranks_at(event["place"])).difference(left))

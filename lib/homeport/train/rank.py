@@ -4,8 +4,10 @@ Started by the warm agent with the variables of torch's `env://` rendezvous (MAS
 MASTER_PORT, RANK, WORLD_SIZE) and GLOO_SOCKET_IFNAME in its environment.
 """
 
+import contextlib
 import os
 import sys
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -22,6 +24,7 @@ from homeport.train.strategy import Trainee, Training
 # Workers are more patient than the learner: when one worker falls silent, the learner notices
 # first and names it, before the others give up on the learner.
 _MORE_PATIENCE = 4 / 3
+_LAST_PATIENCE = 3 / 2
 _SWITCH_S = 0.0005  # how fast the learner's listening threads get the interpreter
 
 
@@ -36,24 +39,20 @@ def live(job: Job, address: str, listen_fd: int | None, emit: Callable[..., None
     sys.setswitchinterval(_SWITCH_S)
     rank, places = int(os.environ["RANK"]), job.places
     interface = os.environ["GLOO_SOCKET_IFNAME"]
-    store = _store(job, rank, listen_fd)
-    emit("met")
-    facts = {
-        "address": address,
-        "advertised": interfaces.first_address(interface),
-        "versions": guards.versions(),
-    }
-    guards.share(store, "place", rank, facts)
-    guards.check_places(guards.read(store, "place", places), places)
-    _join(job, rank, store)
+    with _learner_answers(job, rank, emit):
+        store = _meet(job, rank, listen_fd)
+        _check_places(store, rank, places, address, interface)
+        patience, world = _timeout(job, rank), len(places)
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=patience)
     emit("joined")
     counter, exchange = WireCounter(interface), None
     for strategy in job.strategies:
         trainee = Trainee(job, strategy, rank)
-        _same_start(store, trainee, places)
+        _check_start(store, trainee, places)
         if exchange is None:
             size = len(ppo.flat_parameters(trainee.model))
-            exchange = star(dist.group.WORLD, rank, places, size)
+            with _learner_answers(job, rank, emit):
+                exchange = star(dist.group.WORLD, rank, places, size)
         Training(trainee, exchange, emit, counter).run()
     _leave(store, rank, places)
 
@@ -62,7 +61,29 @@ def _timeout(job: Job, rank: int) -> timedelta:
     return timedelta(seconds=job.timeout_s * (_MORE_PATIENCE if rank else 1))
 
 
-def _store(job: Job, rank: int, listen_fd: int | None) -> dist.TCPStore:
+@contextlib.contextmanager
+def _learner_answers(job: Job, rank: int, emit: Callable[..., None]):
+    """End this rank, blaming the learner, if what is done inside hangs at a worker.
+
+    torch's own timeouts end nearly every wait and say more; but a store whose process is stopped,
+    or that is cut off after it was reached, keeps its clients waiting for ever.
+    """
+
+    def give_up():
+        emit("failed", blames=0, cause="silent for longer than the timeout (its store hangs)")
+        os._exit(1)
+
+    timer = threading.Timer(job.timeout_s * _LAST_PATIENCE, give_up)
+    timer.daemon = True
+    if rank:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _meet(job: Job, rank: int, listen_fd: int | None) -> dist.TCPStore:
     """The key-value store at rank 0: what the ranks meet in."""
     own = {} if listen_fd is None else {"master_listen_fd": listen_fd}
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
@@ -80,19 +101,20 @@ def _store(job: Job, rank: int, listen_fd: int | None) -> dist.TCPStore:
         raise GangFailed(0, job.places[0], cause) from unreachable
 
 
-def _join(job: Job, rank: int, store: dist.Store) -> None:
-    """Connect to every other rank."""
-    timeout, world = _timeout(job, rank), len(job.places)
-    try:
-        dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=timeout)
-    except RuntimeError as broken:
-        store.set_timeout(timedelta(seconds=0.5))
-        guards.read(store, "group", job.places)  # names the rank that is not in the group
-        raise GangFailed(rank, job.places[rank], f"cannot join: {str(broken)[:120]}") from broken
-    guards.share(store, "group", rank, True)
+def _check_places(
+    store: dist.Store, rank: int, places: list[str], address: str, interface: str
+) -> None:
+    """Before any connection between ranks: could they reach each other, and are they alike?"""
+    facts = {
+        "address": address,
+        "advertised": interfaces.first_address(interface),
+        "versions": guards.versions(),
+    }
+    guards.share(store, "place", rank, facts)
+    guards.check_places(guards.read(store, "place", places), places)
 
 
-def _same_start(store: dist.Store, trainee: Trainee, places: list[str]) -> None:
+def _check_start(store: dist.Store, trainee: Trainee, places: list[str]) -> None:
     """Let the learner make sure that all ranks hold the same parameters before they exchange any.
 
     The others need not wait for its word: it takes nothing from them before.

@@ -111,6 +111,7 @@ class Agent:
             try:
                 answer = json.loads(line)
                 run = "hello" if answer["event"] == "hello" else answer["id"]
+                answer["place"] = self.place
             except (ValueError, LookupError, TypeError):
                 self._complaints.append(line)
                 continue
