@@ -1,5 +1,7 @@
 """Fixtures of the emulated world: own runtime folder, and a reason where no world can be built."""
 
+import os
+
 import pytest
 
 from homeport import emulate
@@ -18,6 +20,8 @@ def runtime_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def can_emulate():
     """Skip, and say why, where no world can be built."""
+    if os.geteuid() != 0:
+        pytest.skip("worlds need root here: sudo, or unshare -Urnm -- pytest")
     try:
         emulate.check()
     except NoEmulation as reason:

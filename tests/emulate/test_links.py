@@ -105,6 +105,7 @@ def test_bursts_lose_neighbours(world, here, spare):
     lost = [n for n in range(4000) if n not in came]
     neighbours = sum(n + 1 in lost for n in lost) / len(lost)
     assert neighbours == pytest.approx(0.8, abs=0.12)
+    assert len(lost) == pytest.approx(4000 * 0.02 / 0.22, abs=240)  # 4 deviations
 
 
 def test_equal_seeds_lose_the_same_packets(can_emulate):

@@ -19,8 +19,8 @@ HELPER = Path(__file__).parent / "as_nobody.py"
 @pytest.fixture
 def as_nobody(can_emulate):
     """Run code as the user nobody; skip where that cannot be done."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to become nobody")
+    if "4294967295" not in Path("/proc/self/uid_map").read_text():
+        pytest.skip("needs the machine's own root, to become nobody")
 
     def run(mode, *codes):
         words = [sys.executable, str(HELPER), mode, *codes]
@@ -35,9 +35,8 @@ def as_nobody(can_emulate):
 
 @pytest.mark.world
 def test_root_is_let_through(can_emulate):
-    if os.geteuid() == 0:
-        privilege.ensure_privileges()
-        emulate.check()
+    privilege.ensure_privileges()
+    emulate.check()
 
 
 @pytest.mark.world

@@ -101,6 +101,17 @@ def test_an_exception_leaves_no_process_and_no_file(runtime_folder, bystander):
     assert on_file(runtime_folder) == []
 
 
+def test_whoever_entered_only_the_network_of_a_host_is_ended_with_the_world():
+    with World(["a"]) as world:
+        network = f"--net={world.place('a').network}"
+        guest = Local("here").start(["nsenter", network, "--", "sleep", "305"])
+        while network_inode(guest.pid) == network_inode("self"):
+            time.sleep(0.01)
+        assert {one.pid: host for one, host in world.inside().items()} == {guest.pid: "a"}
+    assert guest.wait(1) == -signal.SIGKILL
+    stop(guest)
+
+
 def test_a_killed_owner_takes_its_relay_along_and_a_sweep_ends_the_rest(runtime_folder, bystander):
     with owner() as (child, relay, inside):
         child.send_signal(signal.SIGKILL)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from homeport.emulate import state
 from homeport.emulate.addresses import MAX_HOSTS
 from homeport.emulate.network import Network, aliases_of, hosts_of, links_of
+from homeport.emulate.privilege import check
 from homeport.emulate.profile import Access, Profile
 from homeport.emulate.starting import end_relay, start_relay
 from homeport.emulate.table import Table
@@ -75,10 +76,12 @@ class World(Network):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        state.clear(self._state.id, self._state)
-        end_relay(self._relay)
-        self._relay = None
-        self._table.close()
+        try:
+            state.clear(self._state.id, self._state)
+        finally:
+            end_relay(self._relay)
+            self._relay = None
+            self._table.close()
 
     def alive(self) -> bool:
         """Whether the relay runs: not before the `with` block, nor after it."""
@@ -103,6 +106,7 @@ def bring_up(
     **settings: object,
 ) -> tuple[subprocess.Popen, Table, state.State]:
     """Start a relay with these hosts and links, and put its state on file."""
+    check()
     table = Table.new(len(hosts))
     about = None
     try:
