@@ -83,12 +83,13 @@ def test_a_step_at_the_target_keeps_it():
     assert judge_site("gd", replies(np.full(700, 50.001)), SLA).verdict == "FAIL"
 
 
-def test_a_share_near_the_target_is_undecided_with_figures():
+@pytest.mark.parametrize(("late", "told"), [(7, "99 %"), (10, "98.57 %"), (4, "99.43 %")])
+def test_a_share_near_the_target_is_undecided_with_figures(late, told):
     ms = quiet(700)
-    ms[::100] = 80.0
+    ms[:: 700 // late] = 80.0
     got = judge_site("gd", replies(ms), SLA)
     assert got.verdict == "UNDECIDED" and got.share_within.low < 0.99 < got.share_within.high
-    assert "99 % of 700 loaded steps kept it" in got.reason and "design effect" in got.reason
+    assert f"{told} of 700 loaded steps kept it" in got.reason and "design effect" in got.reason
 
 
 def test_one_late_step_in_many_does_not_undo_a_pass_but_a_burst_does():

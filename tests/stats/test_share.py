@@ -49,9 +49,10 @@ def test_a_few_hits_never_give_a_better_bound_than_none(n, hits, unseen):
     spread = np.zeros(n, bool)
     spread[np.linspace(0, n - 1, hits).astype(int)] = True
     blocks = np.arange(n) * 12 // n
-    none = block_share(np.zeros(n, bool), blocks, unseen_effect=unseen)
-    assert block_share(spread, blocks, unseen_effect=unseen).high >= none.high
-    assert block_share(~spread, blocks, unseen_effect=unseen).low <= 1 - none.high
+    how = {"tail": 0.05, "unseen_effect": unseen}
+    none = block_share(np.zeros(n, bool), blocks, **how)
+    assert block_share(spread, blocks, **how).high >= none.high
+    assert block_share(~spread, blocks, **how).low <= 1 - none.high
 
 
 def test_clustered_hits_widen_the_interval():
