@@ -39,6 +39,8 @@ def test_the_lab_outlives_whoever_brought_it_up(relay, demo):
     assert now.hosts == ["guangdong", "hk", "tokyo", "la"]
     assert now.links["guangdong", "hk"] == Profile.of(demo.link("guangdong", "hk"))
     assert now.inside == ()
+    assert 0 < now.up_s < 60
+    assert 0 <= now.cpu_share < 0.2  # what building it took is not counted
     assert now.cut == ()
 
 

@@ -215,6 +215,7 @@ def test_an_idle_world_costs_nothing(world):
         before = world.cpu_s()
         child.wait()
     assert world.cpu_s() - before < 0.01
+    assert 0 < world.cpu_share() < 1
 
 
 def test_the_relay_tells_what_it_is_and_failed_at(world):

@@ -113,9 +113,9 @@ def status() -> LabStatus | None:
             counters={pair: network.counters(*pair) for pair in links},
             relay_pid=running.relay.pid,
             priority=running.priority,
-            cpu_share=network.cpu_s() / max(time.time() - running.began_s, 1e-9),
+            cpu_share=network.cpu_share(),
             drops=network.relay_drops(),
-            up_s=time.time() - running.began_s,
+            up_s=time.monotonic() - running.began_s,
             inside=tuple(
                 Inhabitant(process.pid, host, process.command())
                 for process, host in network.inside().items()

@@ -26,8 +26,6 @@ class Network:
 
     def __init__(self, state: State, table: Table):
         self._state, self._table = state, table
-        self._since = time.monotonic()
-        self._cpu_before = self.cpu_s()
 
     def alive(self) -> bool:
         """Whether the relay still runs."""
@@ -106,8 +104,9 @@ class Network:
         return time.clock_gettime(linux.cpu_clock(self._live().relay.pid))
 
     def cpu_share(self) -> float:
-        """The share of one core the relay has used since this object began to watch it."""
-        return (self.cpu_s() - self._cpu_before) / max(time.monotonic() - self._since, 1e-9)
+        """The share of one core the relay has used since the world was ready."""
+        state = self._live()
+        return (self.cpu_s() - state.spent_s) / max(time.monotonic() - state.began_s, 1e-3)
 
     def unread(self) -> dict[str, int]:
         """Packets of each host that were lost because the relay did not read them in time."""

@@ -225,7 +225,7 @@ def _prepare(order: dict) -> tuple[Relay, dict]:
     gc.disable()  # nothing in the loop makes cycles, and a collection would delay packets
     gc.freeze()
     facts = {"hosts": [host.facts() for host in built], "priority": _take_priority()}
-    return relay, {**facts, "pid": os.getpid()}
+    return relay, {**facts, "pid": os.getpid(), "cpu_s": time.process_time()}
 
 
 def main() -> None:

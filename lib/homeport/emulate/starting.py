@@ -76,7 +76,8 @@ def start_relay(
         table=table.fd,
         priority=answer["priority"],
         seed=seed,
-        began_s=time.time(),
+        began_s=time.monotonic(),
+        spent_s=answer["cpu_s"],
         boot=boot_id(),
     )
 

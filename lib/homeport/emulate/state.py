@@ -82,8 +82,9 @@ class Ended:
 class State:
     """One world: who runs it, who holds it, and where its hosts are.
 
-    `facts` has one dict per host, as `namespaces.Built.facts` makes them; `boot` is the id of
-    the machine's boot, after which no process of an older world can be left.
+    `facts` has one dict per host, as `namespaces.Built.facts` makes them; `began_s` is when it
+    was ready, on the monotonic clock, and `spent_s` the CPU seconds its relay took until then;
+    `boot` is the id of the machine's boot: no process of a world from before can be left.
     """
 
     id: str
@@ -97,6 +98,7 @@ class State:
     priority: str
     seed: int
     began_s: float
+    spent_s: float
     boot: str
 
     @property
