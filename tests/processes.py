@@ -26,3 +26,13 @@ def children():
 def mentioning(text):
     """Command lines, by pid, that contain `text`; this process is left out."""
     return {p: c for p, (_, c) in table().items() if text in c and p != os.getpid()}
+
+
+def of_environment(text):
+    """Command lines, by pid, of processes whose environment holds `text` (a data folder)."""
+    found = {}
+    for pid, (_, command) in table().items():
+        with contextlib.suppress(OSError):
+            if text.encode() in Path(f"/proc/{pid}/environ").read_bytes():
+                found[pid] = command
+    return found

@@ -90,9 +90,10 @@ def test_both_locks_agree():
 
 def test_readme_file_map_names_every_module():
     readme = (ROOT / "README.md").read_text()
-    modules = {p.stem if p.suffix else p.name for p in (ROOT / "lib" / "homeport").iterdir()}
-    modules -= {"__init__", "__pycache__"}
-    assert {m for m in modules if f"`{m}" not in readme} == set()
+    package = ROOT / "lib" / "homeport"
+    modules = {f"{p.parent.name}/" for p in package.glob("*/__init__.py")}
+    modules |= {p.name for p in package.glob("*.py") if p.stem != "__init__"}
+    assert {m for m in modules if f"| `{m}` |" not in readme} == set()
 
 
 def test_make_offers_the_two_commands_and_the_others():

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 import small
 import yaml
-from processes import mentioning
+from processes import of_environment
 
 from homeport import store
 from homeport.session.gateway import VARIABLE
@@ -82,10 +82,7 @@ def test_executed_pages_lie_beside_the_parts_and_carry_results(ran):
 
 
 def test_nothing_is_left_running(ran):
-    assert mentioning(str(ran[0])) == {}
-    assert mentioning("homeport.train.agent") == {}
-    assert mentioning("homeport.probes.interaction") == {}
-    assert mentioning("ping -n -D") == {}
+    assert of_environment(str(ran[0] / "runs")) == {}
 
 
 def test_resume_of_a_finished_run_measures_nothing_and_judges_the_same(ran):
@@ -171,8 +168,9 @@ def test_papermill_015_a_failing_candidate_is_told_and_the_others_are_ranked(tmp
             notes = list((tmp_path / "runs").glob("small/*/loads.jsonl"))
             last = notes[0].read_text().splitlines()[-1:] if notes else []
             if last and json.loads(last[0])["place"] == "la" and '"begin"' in last[0]:
-                for pid in mentioning("ipykernel_launcher"):
-                    os.kill(pid, signal.SIGKILL)
+                for pid, command in of_environment(str(tmp_path / "runs")).items():
+                    if "ipykernel_launcher" in command:
+                        os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
 
     killer = threading.Thread(target=kill_kernels)
@@ -204,8 +202,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_goes_on(tmp_path, name):
     small.wait_for(lambda: small.parts(data), timeout_s=90, what="the first part")
     assert small.kill(child, getattr(signal, name)) == 130
     assert "interrupted" in (tmp_path / "log").read_text()
-    for what in ("homeport.train.agent", "ping -n -D", "ipykernel_launcher", str(path)):
-        small.wait_for(lambda what=what: not mentioning(what), timeout_s=5, what=f"end of {what}")
+    small.wait_for(lambda: not of_environment(str(data)), timeout_s=5, what="end of everything")
     before = small.parts(data)
     done = small.homeport(data, "run", path, "--resume")
     assert done.returncode in (0, 4, 5), done.stderr

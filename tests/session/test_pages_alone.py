@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import small
-from processes import mentioning
+from processes import mentioning, of_environment
 
 from homeport import store
 from homeport.params import root
@@ -57,8 +57,7 @@ def test_a_per_host_page_runs_alone_in_a_session_of_its_own(tmp_path, name, star
     recorded = store.read(folder)
     assert {p.slot.notebook for p in recorded.parts} == {name, "background"}
     assert set(recorded.frame["host"]) == {"hk"}
-    small.wait_for(lambda: not mentioning("homeport.train.agent"), timeout_s=10, what="its end")
-    assert mentioning("ping -n -D") == {}
+    small.wait_for(lambda: not of_environment(str(data)), timeout_s=10, what="end of everything")
     refused = small.homeport(data, "report", folder.path)
     assert refused.returncode == 3 and "single" in refused.stderr
 

@@ -21,8 +21,9 @@ def settled_after_s(folder: SessionFolder) -> float:
 def windows(folder: SessionFolder, round: int) -> list[Span]:
     """The stretches of time that belong to a round (several if it was interrupted).
 
-    A round lasts until the next one begins or the sitting ends; a sitting that was killed ends
-    with whatever its raw files hold, at the latest when the next one begins.
+    A round lasts until the next one begins or the last one is closed (a note of round None); in
+    a sitting that was killed it ends with whatever the raw files hold, at the latest when the
+    next sitting begins.
     """
     marks = [(n["time_s"], n["round"]) for n in folder.notes("rounds")]
     marks += [(n["time_s"], None) for n in folder.notes("sittings")]
@@ -102,7 +103,7 @@ def seen(folder: SessionFolder, host: str) -> list[Record]:
 
 def unwritten_rounds(folder: SessionFolder, host: str) -> list[int]:
     """Rounds that have begun and lack a segment of this host from some site."""
-    begun = sorted({note["round"] for note in folder.notes("rounds")})
+    begun = sorted({n["round"] for n in folder.notes("rounds") if n["round"] is not None})
     sites = folder.study.sites
     return [r for r in begun if any(not folder.segment_file(s, host, r).exists() for s in sites)]
 

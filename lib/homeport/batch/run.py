@@ -195,7 +195,7 @@ def _measure(state: _Run) -> list[str]:
                 round = part.round
                 live.begin_round(round)
             _one(state, live, part, number, todo)
-        live.write_settled_segments(None)
+        live.close_rounds()
     return notes
 
 
@@ -207,7 +207,7 @@ def _one(state: _Run, live: Live, part: PlannedPart, number: int, todo: list[Pla
     good = is_complete(state.folder, part)
     if good:
         state.took_s.setdefault((part.host, part.notebook), []).append(took_s)
-    live.write_settled_segments(part.round)
+    live.write_segments(but=part.round)
     status, rest = ("done" if good else "failed"), todo[number + 1 :]
     why = "" if good else ended
     state.tell(Progress(number + 1, len(todo), part, status, took_s, state.left_s(rest), why))

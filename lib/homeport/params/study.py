@@ -111,9 +111,10 @@ class Price(Model):
 class Workload(Model):
     """The reinforcement-learning task of the benchmark, in stable-baselines3's words.
 
-    env_id is a Gymnasium id, observation_size and actions its numbers of inputs and outputs
-    (the interaction step sends and gets that much); n_envs environments per worker take n_steps each before an update
-    of n_epochs passes in batches of batch_size; hidden is the width of each layer of the policy.
+    env_id is a Gymnasium id; observation_size and actions are its numbers of inputs and outputs,
+    which an interaction step carries. n_envs environments per worker take n_steps each before an
+    update of n_epochs passes in batches of batch_size; hidden is the width of each layer of the
+    policy.
     """
 
     env_id: str

@@ -31,6 +31,7 @@ class Live:
         self._stack = contextlib.ExitStack()
         self._gang = threading.Lock()
         self._relay_since = (0.0, 0.0)
+        self._round_began_s = 0.0
 
     def __enter__(self) -> "Live":
         try:
@@ -70,21 +71,27 @@ class Live:
         for agent in self.agents.values():
             agent.stop()
 
-    def begin_round(self, round: int) -> None:
-        """Note that a round begins: background samples from here on belong to it."""
-        self.folder.note("rounds", round=round, time_s=time.time())
+    def begin_round(self, round: int | None) -> None:
+        """Note that a round begins: samples from here on belong to it (None: to none)."""
+        self._round_began_s = time.time()
+        self.folder.note("rounds", round=round, time_s=self._round_began_s)
 
-    def write_settled_segments(self, current: int | None) -> None:
-        """Write the background segments of every round but `current` (None: of every round).
+    def write_segments(self, *, but: int) -> None:
+        """Write the background segments that are missing of every round other than `but`.
 
-        Waits until no sample of those rounds can still be under way.
+        Does nothing while a sample of an earlier round can still be under way.
         """
+        if time.time() - self._round_began_s < settled_after_s(self.folder):
+            return
         due = {r for host in self.hosts for r in unwritten_rounds(self.folder, host)}
-        for round in sorted(due - {current}):
-            if current is None:
-                time.sleep(settled_after_s(self.folder))
-                current = -1
+        for round in sorted(due - {but}):
             write_segments(self.folder, round)
+
+    def close_rounds(self) -> None:
+        """End the round under way and write every segment, once no sample is under way."""
+        self.begin_round(None)
+        time.sleep(settled_after_s(self.folder))
+        self.write_segments(but=0)
 
     def check(self) -> None:
         """Start streams that ended by themselves again; WorldBroken if the relay is gone."""

@@ -100,7 +100,7 @@ class Page:
         }
         write_part(path, self.study, slot, self.records, complete=complete, provenance=facts)
         if self.live is not None:
-            self.live.write_settled_segments(None)
+            self.live.close_rounds()
             self.live.begin_round(round + 1)
         return str(path)
 
