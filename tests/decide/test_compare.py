@@ -48,6 +48,7 @@ def test_two_gaps_that_do_not_overlap_add_up():
 def test_an_option_with_too_few_rounds_cannot_lead_however_fast():
     got = rank({A: lost(rounds(9e9), 4), B: rounds(200, seed=2)}, QUIET)
     assert got.leader == B
+    assert rank({A: lost(rounds(9e9), 3), B: rounds(200, seed=2)}, QUIET).leader == A
     assert rank({A: lost(rounds(9e9), 4)}, QUIET).leader is None
     assert rank({A: np.empty(0)}, QUIET).leader is None
 

@@ -32,6 +32,9 @@ def test_one_failed_slot_is_told_and_the_rest_is_compared(judged, demo):
     pair = next(c for c in got.comparisons if c.other.host == "tokyo")
     assert pair.ratio.n == 5 and pair.ratio.low is None and pair.p == 0.0625
     assert got.verdict == "UNDECIDED"  # five rounds bound nothing at 95 %
+    assert standing(got, "tokyo", "local") == "NOT_COMPARED"
+    assert "5 rounds are too few to compare it with tokyo with local" in got.recommendation
+    assert any("A complete measurement of Tokyo (tokyo)" in s for s in got.what_would_change_it)
 
 
 def test_too_many_failed_slots_are_not_compared_and_cannot_win(judged, demo):

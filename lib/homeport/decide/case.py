@@ -61,7 +61,7 @@ class Case:
         if label == self.leader:
             return "LEADER"
         pair = self.pair(label)
-        if pair is None or not pair.complete:
+        if pair is None or not pair.compared:
             return "NOT_COMPARED"
         return "WORSE" if pair.told_apart else "INDISTINGUISHABLE"
 

@@ -123,7 +123,7 @@ def _rounds_for(pair):
 def _unmeasured(case) -> Iterator[str]:
     left: dict[str, list[Label]] = {}
     for pair in case.ranking.pairs:
-        if not pair.complete:
+        if not pair.compared:
             left.setdefault(pair.other.host, []).append(pair.other)
     for host, labels in left.items():
         names = words.listed([label.strategy for label in labels])

@@ -55,6 +55,11 @@ class Pair:
     within_noise: bool = False
 
     @property
+    def compared(self) -> bool:
+        """Whether there is an interval to compare by: fewer than 6 rounds have none."""
+        return self.complete and bool(np.isfinite(self.ratio.low))
+
+    @property
     def told_apart(self) -> bool:
         """Whether the leader is ahead as far as one pair can show, Holm left out."""
         return self.complete and self.ahead and not self.within_noise

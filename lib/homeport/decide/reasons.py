@@ -51,6 +51,10 @@ def _doubt(case):
     if judged.verdict != "PASS":
         return f"its latency target is undecided ({judged.reason})"
     for pair in case.ranking.pairs:
+        if pair.complete and not pair.compared:
+            return (
+                f"{pair.ratio.n} rounds are too few to compare it with {words.option(pair.other)}"
+            )
         if pair.complete and not pair.told_apart:
             return f"it cannot be told apart from {words.option(pair.other)}"
     return "no other host could be compared with it"
