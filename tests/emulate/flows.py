@@ -50,7 +50,7 @@ def traffic(place, *words, timeout_s=30):
 
 def udp(source, target, port, count, *, size=100, rate=2500):
     """Send numbered packets; the numbers that came, in the order they came."""
-    with receiving(target, "udp-in", port, "0.7") as sink:
+    with receiving(target, "udp-in", port, "0.5") as sink:
         traffic(source, "udp-out", target.address, port, count, size, rate)
         return report(sink)["numbers"]
 

@@ -40,7 +40,6 @@ def test_the_lab_outlives_whoever_brought_it_up(relay, demo):
     assert now.links["guangdong", "hk"] == Profile.of(demo.link("guangdong", "hk"))
     assert now.inside == ()
     assert 0 < now.up_s < 60
-    assert 0 <= now.cpu_share < 0.2  # what building it took is not counted
     assert now.cut == ()
 
 
@@ -58,7 +57,8 @@ def test_a_run_of_the_same_study_joins_the_lab(relay, demo):
     assert min(rtts_ms.values()) == pytest.approx(31, abs=2)
     assert world.counters("guangdong", "hk").packets >= 5
     assert lab.status().counters["guangdong", "hk"] == world.counters("guangdong", "hk")
-    assert world.cpu_s() > 0
+    # What building the lab took, some hundredths of a second, is not in its share of a core.
+    assert 0 <= world.cpu_share() * lab.status().up_s < world.cpu_s() - 0.02
     assert world.alive()
     assert world.provenance()["kind"] == "lab"
     world.close()
