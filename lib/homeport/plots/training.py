@@ -46,7 +46,7 @@ def throughput_by_round(recorded: Recorded) -> Chart:
     columns = min(len(study.strategies), 2)
     rows = math.ceil(len(study.strategies) / columns)
     with chart(3.4 * rows + 0.3, "Training throughput in each round, one line a host") as figure:
-        panels = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
+        panels = list(figure.subplots(rows, columns, squeeze=False).flat)
         low, high = _range(frame["value"])
         told = []
         for axes, strategy in zip(panels, study.strategies, strict=False):
@@ -84,7 +84,6 @@ def _rounds_axes(axes: Axes, study: Study, low: float, high: float, columns: int
     axes.set_yscale("log")
     axes.set_ylim(low, high)
     log_ticks(axes.yaxis, low, high)
-    axes.tick_params(labelleft=True)
     axes.set_xlim(0.6, study.rounds + 0.4 + (0.42 if columns == 2 else 0.18) * study.rounds)
     step = max(1, math.ceil(study.rounds / 12))
     axes.set_xticks(range(1, study.rounds + 1, step))
