@@ -161,9 +161,9 @@ def test_a_leader_whose_target_is_undecided_leaves_all_undecided(judged):
 
 
 def test_judging_takes_less_than_a_second(usual_recorded):
-    began = time.perf_counter()
+    began = time.process_time()
     decide(usual_recorded)
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 def test_judging_loads_neither_torch_nor_seaborn(usual_recorded):

@@ -104,9 +104,10 @@ def _rounds(case) -> Iterator[str]:
     standard = PROFILES["standard"].rounds
     needed = max(needed, standard, *(_rounds_for(pair) for pair in pairs))
     about = f"about {needed}" if needed <= _MOST_ROUNDS else f"more than {_MOST_ROUNDS}"
+    spread = " with this spread" if any(pair.compared for pair in pairs) else ""
     yield (
         f"CLEAR needs profile standard ({standard} rounds) or better; for {len(pairs)} "
-        f"comparison{'s' if len(pairs) > 1 else ''} with this spread {about} rounds."
+        f"comparison{'s' if len(pairs) > 1 else ''}{spread} {about} rounds."
     )
 
 
@@ -127,4 +128,5 @@ def _unmeasured(case) -> Iterator[str]:
             left.setdefault(pair.other.host, []).append(pair.other)
     for host, labels in left.items():
         names = words.listed([label.strategy for label in labels])
-        yield f"A complete measurement of {words.host(case.study, host)} with {names}."
+        who = words.host(case.study, host)
+        yield f"A complete measurement of {who} with {names}: 6 rounds with the leader, or more."
