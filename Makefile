@@ -14,7 +14,7 @@ demo: setup
 	$(BIN)/homeport demo
 
 test: setup-test check
-	$(BIN)/python -m pytest $(if $(LONG),,-m "not long")
+	$(BIN)/python -m pytest -m "not bench$(if $(LONG),, and not long)"
 
 check: setup-test
 	$(BIN)/ruff check lib tests
@@ -22,7 +22,7 @@ check: setup-test
 	$(BIN)/lint-imports
 
 bench: setup-test
-	$(BIN)/python -m pytest tests/bench -m bench
+	$(BIN)/python -m pytest tests/bench -m bench -q
 
 # The programs that measure, from the distribution. Missing ones are installed where apt and the
 # right to use it are there; otherwise the line to run is printed.

@@ -185,7 +185,7 @@ def _measure(state: _Run) -> list[str]:
     began, notes = time.monotonic(), []
     hosts = [h for h in state.study.measured if h in {part.host for part in state.parts}]
     state.tell(Progress(0, len(todo), None, "starting", 0.0, state.left_s(todo)))
-    with Live(state.folder, hosts) as live, Gateway(live):
+    with Live(state.folder, hosts) as live, Gateway(live) as gateway:
         round = None
         for number, part in enumerate(todo):
             if time.monotonic() - began > 60 * state.study.caps.minutes:
@@ -194,6 +194,8 @@ def _measure(state: _Run) -> list[str]:
             if part.round != round:
                 round = part.round
                 live.begin_round(round)
+            attempt = 1 + state.folder.attempts(part.host, part.round, part.notebook)
+            gateway.about = {"position": part.position, "attempt": attempt}
             _one(state, live, part, number, todo)
         live.close_rounds()
     return notes
@@ -217,7 +219,7 @@ def _execute(folder: SessionFolder, part: PlannedPart, expected_s: float) -> str
     """Run one page; what goes wrong becomes a failure file. Gives the reason in words."""
     output = folder.round_folder(part.host, part.round) / f"{part.notebook}.ipynb"
     given = {"study": folder.study.name, "session": folder.session}
-    began_s = time.time()
+    began_s, attempts = time.time(), folder.attempts(part.host, part.round, part.notebook)
     ended = pages.execute(
         page_file(part.notebook),
         output,
@@ -235,18 +237,10 @@ def _execute(folder: SessionFolder, part: PlannedPart, expected_s: float) -> str
     )
     if folder.part_file(part.host, part.round, part.notebook).exists():
         return ""
-    told = _failures_since(folder, part, began_s)
-    return told or _record_failure(folder, part, ended)
-
-
-def _failures_since(folder: SessionFolder, part: PlannedPart, began_s: float) -> str:
-    here = folder.round_folder(part.host, part.round)
-    fresh = [
-        path
-        for path in sorted(here.glob(f"{part.notebook}.failure-*.parquet"))
-        if path.stat().st_mtime >= began_s - 1
-    ]
-    return f"see {fresh[-1].name}" if fresh else ""
+    if folder.attempts(part.host, part.round, part.notebook) == attempts:
+        return _record_failure(folder, part, ended)
+    name = f"{part.notebook}.failure-{attempts + 1}.parquet"
+    return "; ".join(store.reasons_in(folder.round_folder(part.host, part.round) / name))
 
 
 def _record_failure(folder: SessionFolder, part: PlannedPart, ended: pages.PageRun) -> str:

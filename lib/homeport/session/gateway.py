@@ -26,6 +26,7 @@ class Gateway:
 
     def __init__(self, live: Live):
         self.live = live
+        self.about: dict = {}  # what the runner knows of the part under way, for its provenance
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> "Gateway":
@@ -59,7 +60,7 @@ class Gateway:
         with connection, connection.makefile("rw", encoding="utf-8") as stream:
             asked = json.loads(stream.readline())
             try:
-                answer = {"records": self._do(**asked)}
+                answer = {"answer": self._do(**asked)}
             except HomeportError as wrong:
                 answer = {"error": type(wrong).__name__, "text": str(wrong)}
             except Exception as wrong:  # noqa: BLE001 - the page shows it; the runner goes on
@@ -68,15 +69,17 @@ class Gateway:
                 stream.write(json.dumps(answer) + "\n")
                 stream.flush()
 
-    def _do(self, *, session: str, ask: str, host: str, round: int) -> list[dict]:
+    def _do(self, *, session: str, ask: str, host: str, round: int) -> list[dict] | dict:
         if session != self.live.folder.session:
             raise errors.NotFound("running session", session, [self.live.folder.session])
+        if ask == "about":
+            return self.about
         if ask == "train":
             records = self.live.train(host, round).records
         elif ask == "relay":
             records = self.live.relay(host)
         else:
-            raise errors.NotFound("request", ask, ["train", "relay"])
+            raise errors.NotFound("request", ask, ["about", "train", "relay"])
         return [dataclasses.asdict(record) for record in records]
 
 
@@ -90,7 +93,12 @@ class RunnerSaid(HomeportError):
     """The runner could not do what a page asked for; its own error, told again."""
 
 
-def ask(path: str, *, timeout_s: float, **request: object) -> list[Record]:
+def ask_records(path: str, *, timeout_s: float, **request: object) -> list[Record]:
+    """Ask the runner behind `path` to measure; its error is raised again here."""
+    return [revived(row) for row in ask(path, timeout_s=timeout_s, **request)]
+
+
+def ask(path: str, *, timeout_s: float, **request: object) -> list | dict:
     """Ask the runner behind `path`; its error is raised again here."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout_s)
@@ -104,4 +112,4 @@ def ask(path: str, *, timeout_s: float, **request: object) -> list[Record]:
     answer = json.loads(line)
     if "error" in answer:
         raise RunnerSaid(f"{answer['error']}: {answer['text']}")
-    return [revived(row) for row in answer["records"]]
+    return answer["answer"]

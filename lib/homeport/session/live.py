@@ -13,7 +13,8 @@ from homeport.background import Background, unwritten_rounds, write_segments
 from homeport.background.record import settled_after_s
 from homeport.errors import WorldBroken
 from homeport.metrics import Failure, Measurement, Record
-from homeport.store import SessionFolder
+from homeport.places import Place
+from homeport.store import SessionFolder, controller_provenance
 from homeport.store.atomic import write_text
 from homeport.train import Agent, GangResult, GangSpec, run_gang, start_agents
 
@@ -62,10 +63,11 @@ class Live:
         facts = {
             "world": self.world.provenance(),
             "agents": {name: agent.facts for name, agent in self.agents.items()},
+            "tools": {name: _version_of(place) for name, place in self.places.items()},
+            "controller": controller_provenance(),
         }
-        number = len(list(self.folder.path.glob("sitting-*.json"))) + 1
         text = json.dumps(facts, indent=1, default=str)
-        write_text(self.folder.path / f"sitting-{number}.json", text)
+        write_text(self.folder.path / f"sitting-{self.folder.sittings() + 1}.json", text)
 
     def _stop_agents(self) -> None:
         for agent in self.agents.values():
@@ -153,6 +155,10 @@ class Live:
             Measurement(metric="relay_cpu_share", value=share, **base),
             Measurement(metric="relay_drops", value=float(drops), **base),
         ]
+
+
+def _version_of(place: Place) -> dict[str, str]:
+    return {"ping": place.run(["ping", "-V"], timeout_s=10).stdout.strip()}
 
 
 def revived(row: dict) -> Record:

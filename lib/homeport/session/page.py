@@ -13,7 +13,7 @@ from homeport.errors import NotFound
 from homeport.metrics import Failure, Record
 from homeport.params import load_study
 from homeport.session import tables
-from homeport.session.gateway import VARIABLE, ask
+from homeport.session.gateway import VARIABLE, ask, ask_records
 from homeport.session.live import Live
 from homeport.store import SessionFolder, Slot, controller_provenance, sessions, write_part
 
@@ -39,11 +39,14 @@ class Page:
 
     def _ask(self, what: str) -> list[Record]:
         if self.live is None:
-            request = {"session": self.folder.session, "host": self.host, "round": self.round}
-            return ask(os.environ[VARIABLE], timeout_s=_PAGE_TIMEOUT_S, ask=what, **request)
+            return ask_records(os.environ[VARIABLE], **self._request(what))
         if what == "train":
             return self.live.train(self.host, self.round).records
         return self.live.relay(self.host)
+
+    def _request(self, what: str) -> dict:
+        where = {"session": self.folder.session, "host": self.host, "round": self.round}
+        return {"ask": what, "timeout_s": _PAGE_TIMEOUT_S, **where}
 
     def watch(self, seconds: float) -> pd.DataFrame:
         """What the background saw so far, a row per site, quantity and label.
@@ -96,8 +99,10 @@ class Page:
         facts = {
             "started_s": self.opened_s,
             "ended_s": time.time(),
-            "sitting": len(list(self.folder.path.glob("sitting-*.json"))),
+            "sitting": self.folder.sittings(),
         }
+        if self.live is None:
+            facts |= ask(os.environ[VARIABLE], **self._request("about"))
         write_part(path, self.study, slot, self.records, complete=complete, provenance=facts)
         if self.live is not None:
             self.live.close_rounds()

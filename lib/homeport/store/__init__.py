@@ -1,7 +1,15 @@
 """What was measured, on disk: immutable Parquet parts, written atomically, read as one frame."""
 
 from homeport.store.layout import SessionFolder, new_session_name, sessions
-from homeport.store.parts import SCHEMA, Part, Slot, part_key, read_part_header, write_part
+from homeport.store.parts import (
+    SCHEMA,
+    Part,
+    Slot,
+    part_key,
+    read_part_header,
+    reasons_in,
+    write_part,
+)
 from homeport.store.provenance import controller_provenance
 from homeport.store.recorded import BACKGROUND, Recorded, find, read
 
@@ -18,6 +26,7 @@ __all__ = [
     "part_key",
     "read",
     "read_part_header",
+    "reasons_in",
     "sessions",
     "write_part",
 ]

@@ -82,9 +82,8 @@ class SessionFolder:
 
     def failure_file(self, host: str, round: int, notebook: str) -> Path:
         """A fresh name for the record of an attempt that failed."""
-        folder = self.round_folder(host, round)
-        taken = len(list(folder.glob(f"{notebook}.failure-*.parquet")))
-        return folder / f"{notebook}.failure-{taken + 1}.parquet"
+        number = self.attempts(host, round, notebook) + 1
+        return self.round_folder(host, round) / f"{notebook}.failure-{number}.parquet"
 
     def segment_file(self, site: str, host: str, round: int) -> Path:
         """The background segment of one site, host and round."""
@@ -93,6 +92,14 @@ class SessionFolder:
     def raw_folder(self, host: str) -> Path:
         """Tool output as it was printed, all rounds of a host."""
         return self.host_folder(host) / "raw"
+
+    def sittings(self) -> int:
+        """How many stretches of measuring there were; sitting-N.json tells of the N-th."""
+        return len(list(self.path.glob("sitting-*.json")))
+
+    def attempts(self, host: str, round: int, notebook: str) -> int:
+        """How many attempts at this part have failed so far."""
+        return len(list(self.round_folder(host, round).glob(f"{notebook}.failure-*.parquet")))
 
     def note(self, journal: str, **facts: object) -> None:
         """Append one line of JSON to a journal of the session."""

@@ -129,6 +129,12 @@ def read_part_header(path: Path) -> Part:
     return header_of(str(path), metadata.get(b"homeport"))
 
 
+def reasons_in(path: Path) -> list[str]:
+    """The reasons of the failures in one file, each once."""
+    column = pq.read_table(path, columns=["reason"])["reason"]
+    return list(dict.fromkeys(reason for reason in column.to_pylist() if reason))
+
+
 def header_of(path: str, text: bytes | None) -> Part:
     """Turn a part's stored header text into a Part; Damaged names file and schema."""
     if text is None:
