@@ -8,6 +8,7 @@ import sys
 import time
 
 import gymnasium
+import numpy as np
 from gymnasium.envs.classic_control import CartPoleEnv
 
 SLEEP_S = float(os.environ.get("HOMEPORT_TEST_SLEEP_S", "0"))
@@ -30,6 +31,26 @@ class BrokenCartPole(CartPoleEnv):
         return super().step(action)
 
 
+class OddCartPole(CartPoleEnv):
+    """Shows one number more at the place that is told to sleep: its model fits no other."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if SLEEP_S:
+            self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (5,), np.float32)
+
+    def _see(self, observation):
+        return np.append(observation, 0).astype(np.float32) if SLEEP_S else observation
+
+    def reset(self, **kwargs):
+        observation, info = super().reset(**kwargs)
+        return self._see(observation), info
+
+    def step(self, action):
+        observation, *rest = super().step(action)
+        return self._see(observation), *rest
+
+
 class ChattyCartPole(CartPoleEnv):
     """Prints what looks like the agent's protocol."""
 
@@ -39,5 +60,5 @@ class ChattyCartPole(CartPoleEnv):
         return super().step(action)
 
 
-for kind in (SleepyCartPole, BrokenCartPole, ChattyCartPole):
+for kind in (SleepyCartPole, BrokenCartPole, OddCartPole, ChattyCartPole):
     gymnasium.register(f"{kind.__name__}-v0", kind, max_episode_steps=500)

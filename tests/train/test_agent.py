@@ -181,6 +181,7 @@ def test_its_ranks_die_with_it(bare_agents, end):
 def test_what_environments_print_does_not_disturb_the_protocol(agents):
     result = run_gang(agents, make_gang(workload=small(env_id="sleepy:ChattyCartPole-v0")))
     assert not [r for r in result.records if hasattr(r, "reason")]
+    assert len([r for r in result.records if r.metric == "wall_ms"]) == 3 * 6
 
 
 @pytest.mark.fault

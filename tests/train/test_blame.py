@@ -30,6 +30,12 @@ def test_whoever_gave_up_first_says_whom_it_waited_for():
     assert root(*signs) == (1, "guangdong", (0,))
 
 
+def test_a_victim_of_ranks_that_blame_each_other_does_not_settle_it():
+    """Rank 1 is cut off from the learner: each sees the other fall silent, rank 2 sees the end."""
+    signs = [Sign(2, 0, "closed"), Sign(0, 1, "silent"), Sign(1, 0, "silent")]
+    assert root(*signs) == (1, "guangdong", (0, 2))
+
+
 def test_of_two_that_failed_by_themselves_the_first_is_the_root():
     assert root(Sign(1, 0, "closed"), Sign(2, 2, "a"), Sign(3, 3, "b")) == (2, "taipei", (1, 3))
 

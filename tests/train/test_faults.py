@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from homeport.errors import NotFound
 from homeport.metrics import Failure, Measurement
 from homeport.params import Strategy
 from homeport.train import launch, run_gang
@@ -148,6 +149,15 @@ def test_an_error_in_an_environment_is_the_ranks_own(agents):
     assert "rank 2 at slow: ZeroDivisionError: the pole is gone" in failure.reason
 
 
+def test_a_rank_whose_model_is_unlike_the_others_is_named_before_any_exchange(agents):
+    work = small(env_id="sleepy:OddCartPole-v0")
+    result = run_gang(agents, gang(workload=work))
+    (failure,) = failures(result)
+    assert failure.place == "slow"
+    assert "rank 2 at slow: its initial parameters differ" in failure.reason
+    assert not measured(result, "wall_ms")
+
+
 def test_an_unknown_environment_is_a_failure_of_every_strategy(agents):
     strategies = (Strategy(topology="star"), Strategy(topology="local"))
     spec = make_gang(workload=small(env_id="NoSuchEnv-v9"), strategies=strategies)
@@ -219,3 +229,8 @@ def test_a_refusal_names_the_place_that_refused(agents):
     (failure,) = failures(run_gang(agents, spec))
     assert "refused" in failure.reason and "timeout_s" in failure.reason
     assert agents["hk"].alive and agents["guangdong"].alive
+
+
+def test_a_place_without_an_agent_is_a_mistake_of_the_caller(agents):
+    with pytest.raises(NotFound, match="no agent called 'atlantis'"):
+        run_gang(agents, make_gang(workers=("atlantis",)))

@@ -4,6 +4,7 @@ import itertools
 import statistics
 import time
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -157,6 +158,30 @@ def test_the_process_group_is_the_same_for_all_strategies(played):
     _, _, seen = played
     assert len([e for e in seen if e["event"] == "joined"]) == 3
     assert len({e["pid"] for e in seen if e["event"] == "spawned"}) == 3
+
+
+def test_workers_keep_no_connection_with_each_other(agents):
+    """Two sites may have no path between them, and a star needs none."""
+    pids, pairs = {}, {}
+
+    def look(event):
+        if event["event"] == "spawned":
+            pids[event["rank"]] = event["pid"]
+        if event["event"] == "update" and not pairs:
+            mine = {rank: _connections(pid) for rank, pid in pids.items()}
+            for one, other in ((0, 1), (0, 2), (1, 2)):
+                pairs[one, other] = mine[one] & {pair[::-1] for pair in mine[other]}
+
+    assert not failures(run_gang(agents, make_gang(max_updates=200), look))
+    assert pairs[0, 1] and pairs[0, 2] and not pairs[1, 2]
+
+
+def _connections(pid):
+    """(own port, peer's port) of every TCP connection a process holds."""
+    links = [link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir()]
+    own = {link.removeprefix("socket:[").removesuffix("]") for link in links if "socket" in link}
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {tuple(end.split(":")[1] for end in row[1:3]) for row in rows if row[9] in own}
 
 
 def test_workers_explore_differently_and_the_round_changes_the_draws(agents):

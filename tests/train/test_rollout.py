@@ -112,6 +112,10 @@ def stock(model, work, *, seed, actions):
 def test_actions_follow_the_policy(env_id):
     """Of many draws at one observation, the frequencies (or moments) are the policy's."""
     model, collector = collected(workload(env_id))
+    with torch.no_grad():
+        model.policy.action_net.bias += torch.tensor([0.4, -0.6])[
+            : len(model.policy.action_net.bias)
+        ]
     collector.policy.refresh()
     one = np.repeat(collector._now[:1], 20_000, axis=0)
     drawn = collector.policy.act(one, np.random.default_rng(1))
@@ -122,6 +126,20 @@ def test_actions_follow_the_policy(env_id):
     else:
         assert drawn.mean() == pytest.approx(dist.mean.item(), abs=0.03)
         assert drawn.std() == pytest.approx(dist.stddev.item(), abs=0.03)
+
+
+def test_environments_get_actions_within_bounds_and_the_buffer_what_was_drawn():
+    work = workload(BOX)
+    model = ppo.build(work, envs := envs_of(work), seed=0)
+    seen = []
+    for env in envs:
+        step = env.step
+        env.step = lambda action, step=step: seen.append(action) or step(action)
+    with torch.no_grad():
+        model.policy.log_std += 1.0
+    Collector(model, envs, np.random.default_rng(0)).collect()
+    assert all(envs[0].action_space.contains(action) for action in seen)
+    assert np.abs(model.rollout_buffer.actions).max() > envs[0].action_space.high.max()
 
 
 def test_the_same_seed_gives_the_same_rollout_and_another_seed_another():

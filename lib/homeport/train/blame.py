@@ -33,7 +33,7 @@ def first_failure(signs: list[Sign], places: list[str]) -> GangFailed:
 
 
 def _follow(signs: list[Sign]) -> Sign:
-    """Follow the blame from the earliest sign; ranks that blame each other leave the earliest."""
+    """Follow the blame from the earliest sign, once round where ranks blame each other."""
     first_of = {}
     for sign in signs:
         first_of.setdefault(sign.rank, sign)
@@ -41,4 +41,4 @@ def _follow(signs: list[Sign]) -> Sign:
     while sign.blames in first_of and sign.rank not in seen:
         seen.add(sign.rank)
         sign = first_of[sign.blames]
-    return signs[0] if sign.rank in seen else sign
+    return sign

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from homeport.errors import GangFailed
+from homeport.errors import GangFailed, NotFound
 from homeport.params import Strategy
 from homeport.train.blame import Sign, first_failure
 from homeport.train.ledger import Ledger
@@ -31,7 +31,7 @@ def run_gang(
     What goes wrong is a Failure among the records, never raised: it names the rank at the root;
     what was measured before stays. After a failure the strategies that are left get a new gang.
     `on_event` sees every event of the agents as it comes in (a dict; see `agent`), in the thread
-    that called this.
+    that called this. Raises NotFound for a place without an agent.
     """
     ledger, left = Ledger(spec), list(spec.strategies)
     while left:
@@ -60,6 +60,8 @@ class _Gang:
     ):
         self._spec, self._ledger, self._on_event = spec, ledger, on_event
         self._strategies = strategies
+        if missing := set(spec.places) - set(agents):
+            raise NotFound("agent", min(missing), sorted(agents))
         self._agents = {place: agents[place] for place in dict.fromkeys(spec.places)}
         self._run = uuid.uuid4().hex[:12]
         self._inbox = queue.SimpleQueue()
