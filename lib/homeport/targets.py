@@ -31,6 +31,12 @@ class Replies:
     time_s: np.ndarray
     label: np.ndarray
 
+    @property
+    def slowest_ms(self) -> float:
+        """The slowest reply that did come; nan where none did."""
+        came = self.ms[np.isfinite(self.ms)]
+        return float(came.max()) if len(came) else float("nan")
+
     def labelled(self, label: str) -> tuple[np.ndarray, np.ndarray]:
         """Those of one label in order of time, and the time block of each."""
         order = np.flatnonzero(self.label == label)

@@ -7,7 +7,12 @@ from decide import planted
 
 from homeport import store
 from homeport.decide import decide
-from homeport.params import load_study
+
+
+@pytest.fixture
+def demo():
+    """The study of every world here."""
+    return planted.study()
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +26,7 @@ def measured(tmp_path_factory):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("HOMEPORT_DATA", str(tmp_path_factory.mktemp("world")))
                 world = planted.truths(**changed)
-                cache[key] = planted.folder(load_study("demo"), world, interleaved=interleaved)
+                cache[key] = planted.folder(world, interleaved=interleaved)
         return cache[key]
 
     return session

@@ -8,6 +8,7 @@ from synthetic import Truth
 
 from homeport import store
 from homeport.metrics import Failure, Measurement
+from homeport.params import load_study
 
 TRAINING = "20_training"
 SLOT_S = 13.0  # two strategies of 6 s each, and the time between slots
@@ -28,9 +29,16 @@ def truths(**changed):
     }
 
 
-def folder(study, world, **how):
+def study():
+    """The demo's study, with what these tests count on held fast."""
+    pages = {"10_network": [1, 4], "20_training": "all"}
+    held = {"rounds": 6, "training_s": 6.0, "warmup_updates": 2, "notebooks": pages}
+    return load_study("demo").model_copy(update=held)
+
+
+def folder(world, **how):
     """A session of `world`, written to the data folder."""
-    return synthetic.session(study, world, **{"slot_s": SLOT_S, **how})
+    return synthetic.session(study(), world, **{"slot_s": SLOT_S, **how})
 
 
 def remove(session, host, *, notebook="", rounds=None):
@@ -61,13 +69,16 @@ def scale(session, host, round, strategy, factor):
 
 
 def fail(session, host, round, *, time_s, strategy="", measured=(), started_s=None):
-    """Add an attempt at training that failed, with what it had measured before it did."""
+    """Add an attempt at training that failed, with what it had measured before it did.
+
+    Without any time it is one of which only the runner told.
+    """
     path, slot = session.failure_file(host, round, TRAINING), _slot(session, host, round)
     failure = Failure(
         kind="GangFailed", reason="rank 2 died", place=host, strategy=strategy, time_s=time_s
     )
-    began = time_s - 5 if started_s is None else started_s
-    facts = {"started_s": began, "ended_s": began + 6}
+    began = time_s - 5 if started_s is None and time_s is not None else started_s
+    facts = {"page": "failed"} if began is None else {"started_s": began, "ended_s": began + 6}
     records = [*measured, failure]
     store.write_part(path, session.study, slot, records, complete=False, provenance=facts)
 

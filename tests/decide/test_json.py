@@ -82,7 +82,7 @@ def numbers(content):
     return [content] if isinstance(content, float) else []
 
 
-def test_holds_no_nan_even_where_next_to_nothing_was_measured(judged, demo):
+def test_holds_no_nan_even_where_next_to_nothing_was_measured(judged):
     def sparse(folder):
         planted.remove(folder, "hk", rounds=range(2, 7))
         planted.remove(folder, "tokyo")

@@ -100,7 +100,7 @@ def _sla(study, judged):
         target_ms=target.step_ms,
         target_share=target.share,
         share_within=interval(within),
-        p99_ms=interval(judged.p99_ms),
+        p99_ms=interval(_at_least(judged.p99_ms, target.deadline_ms)),
         other_label=interval(judged.other_label),
         site=judged.site,
         design_effect=None if within is None else within.design_effect,
@@ -113,17 +113,25 @@ def _by_site(evidence, host, site):
     steps, echoes = evidence.steps[host][site], evidence.echoes[host][site]
     return BySite(
         site=site,
-        rtt_ms=_quantiles(echoes, sla.label),
-        step_ms=_quantiles(steps, sla.label),
+        rtt_ms=_quantiles(echoes, sla.label, echoes.slowest_ms),
+        step_ms=_quantiles(steps, sla.label, sla.deadline_ms),
         loss=_loss(echoes, sla.label),
         sla=targets.judge_site(site, steps, sla).verdict,
     )
 
 
-def _quantiles(replies, label):
+def _quantiles(replies, label, waited_ms):
     ms, blocks = replies.labelled(label)
-    p50, p99 = (interval(stats.block_quantile(ms, blocks, q)) for q in (0.5, 0.99))
+    found = (_at_least(stats.block_quantile(ms, blocks, q), waited_ms) for q in (0.5, 0.99))
+    p50, p99 = (interval(estimate) for estimate in found)
     return Quantiles(p50=p50, p99=p99)
+
+
+def _at_least(estimate, waited_ms):
+    """A percentile of which even the lower end went unanswered is known to exceed the wait."""
+    if estimate is None or estimate.low != math.inf:
+        return estimate
+    return dataclasses.replace(estimate, low=waited_ms)
 
 
 def _loss(echoes, label):
