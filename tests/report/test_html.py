@@ -117,6 +117,17 @@ def test_the_answer_comes_before_everything_else(page, decision):
     assert places == sorted(places)
 
 
+def test_facts_of_the_choice_carry_their_intervals(page):
+    answer = page.text.split("The options")[0]
+    for part in (
+        "steps in time 99.85 % 95 %: 99.31 % to 99.998 % target 99 % in 50 ms",
+        "step latency, p99 35.0 ms 95 %: at least 34.0 link loaded",
+        "training throughput 2,600 steps/s 95 %: 2,520 to 2,680 strategy local",
+        "cost of a million usable steps 0.0100 USD 95 %: 0.00971 to 0.0103 compute only",
+    ):
+        assert part in answer, part
+
+
 def test_every_option_and_every_number_of_it_stands_in_the_table(html, page):
     rows = re.findall(r"<tr.*?</tr>", html.split('id="options"')[1].split("</table>")[0], re.S)
     told = [Page(row).text for row in rows[1:]]

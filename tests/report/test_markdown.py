@@ -66,6 +66,8 @@ def test_every_table_is_rectangular(text):
     assert len(found) == 8
     for table in found:
         assert len({len(row) for row in table}) == 1 and len(table) > 1, table[0]
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
 
 
 def test_failure_reason_with_a_bar_stays_in_its_cell(text):

@@ -23,6 +23,7 @@ _COLOUR = {
     "FAIL": "red",
     "LEADER": "bold",
 }
+_SHORT = {"INDISTINGUISHABLE": "not told apart"}
 _MOST_LINES = 6
 
 
@@ -98,13 +99,14 @@ def _panel(decision: Decision) -> Panel:
 
 
 def _options(decision: Decision) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
-    table.add_column("Host")
-    table.add_column("Strategy")
-    table.add_column("Target")
-    for column in ("In time", "p99 ms", "RTT ms", "Steps/s", "USD/M steps"):
-        table.add_column(column, justify="right")
-    table.add_column("Verdict", overflow="fold")
+    """As many columns as stand unbroken in 80 characters; USD/M is a million usable steps."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("Host", overflow="fold")
+    table.add_column("Strategy", no_wrap=True)
+    table.add_column("Target", no_wrap=True)
+    for column in ("In time", "p99 ms", "Steps/s", "USD/M"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("Verdict")
     for row in page.rows(decision):
         table.add_row(
             Text(row.host, style="bold" if row.tag == "recommended" else ""),
@@ -112,9 +114,11 @@ def _options(decision: Decision) -> Table:
             Text(row.sla, style=_COLOUR.get(row.sla, "yellow")),
             Text(row.within.value),
             Text(row.p99.value.removesuffix(" ms")),
-            Text(row.rtt.value.removesuffix(" ms")),
             Text(row.throughput.value.removesuffix(" steps/s")),
             Text(row.usd.value.removesuffix(" USD")),
-            Text(words.word(row.verdict).lower(), style=_COLOUR.get(row.verdict, "")),
+            Text(
+                _SHORT.get(row.verdict, words.word(row.verdict).lower()),
+                style=_COLOUR.get(row.verdict, ""),
+            ),
         )
     return table
