@@ -89,15 +89,13 @@ def demo() -> None:
     from homeport import batch, emulate
     from homeport.params import root
 
-    code = None
     try:
         emulate.privilege.ensure_privileges(sys.argv)
         emulate.check()
+        code = _code_of(run, "demo")
     except NoEmulation as reason:
         log.print(f"{reason}\nJudging the recorded sample instead of measuring.", style="yellow")
         code = _code_of(report, str(root() / "data" / "sample"))
-    else:
-        code = _code_of(run, "demo")
     log.print(f"exit code of the study: {code}")
     raise typer.Exit(0 if code in batch.JUDGED else code)
 

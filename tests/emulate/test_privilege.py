@@ -52,7 +52,7 @@ for ask in (check, privilege.ensure_privileges):
 """
     said = as_nobody("600", code).splitlines()
     assert len(said) == 2
-    assert all("/dev/net/tun may not be opened" in line for line in said)
+    assert all("/dev/net/tun cannot be used" in line for line in said)
     assert all("chmod 0666 /dev/net/tun" in line for line in said)
 
 

@@ -13,6 +13,9 @@ from homeport.store import SessionFolder
 # papermill's own overhead and the imports of seaborn and SciPy, on a slow machine.
 _PAGE_TIMEOUT_S = 180.0
 
+# The exit codes with which a study has come to a judgement, whatever it says.
+JUDGED = (0, 4, 5)
+
 
 def judge(folder: SessionFolder, study_pages: Iterable[str]) -> tuple[Decision | None, list[str]]:
     """Execute the pages of the study on a session and give its decision.

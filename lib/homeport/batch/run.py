@@ -92,6 +92,11 @@ def is_complete(folder: SessionFolder, part: PlannedPart) -> bool:
     return header.complete
 
 
+def missing_parts(folder: SessionFolder) -> list[PlannedPart]:
+    """The parts of the whole study that a session lacks, in order."""
+    return [part for part in plan(folder.study) if not is_complete(folder, part)]
+
+
 def prepare(
     study: Study, *, rounds: int | None, only: str | None, region: str | None
 ) -> tuple[Study, list[PlannedPart]]:

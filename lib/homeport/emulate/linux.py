@@ -18,6 +18,7 @@ MNT_DETACH = 2
 
 _PR_SET_PDEATHSIG = 1
 _TUNSETIFF = 0x400454CA
+_TUNGETFEATURES = 0x800454CF
 _IFF_TUN, _IFF_NO_PI = 0x0001, 0x1000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
 _TFD_TIMER_ABSTIME = 1
@@ -61,6 +62,11 @@ def unmount_lazily(target: str) -> None:
 def die_with_parent() -> None:
     """Have the kernel kill this process when the thread that started it is gone."""
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
+
+
+def check_tun(fd: int) -> None:
+    """OSError if `fd` is no TUN device: a node of that name may be anything in a container."""
+    fcntl.ioctl(fd, _TUNGETFEATURES, bytes(4))
 
 
 def open_tun(name: str) -> int:

@@ -37,13 +37,17 @@ def check() -> None:
 
 def _check_tun() -> None:
     try:
-        os.close(os.open(_TUN, os.O_RDWR | os.O_CLOEXEC))
+        fd = os.open(_TUN, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            linux.check_tun(fd)
+        finally:
+            os.close(fd)
     except FileNotFoundError as missing:
         remedy = "Load it (modprobe tun); give a container --device /dev/net/tun."
         raise NoEmulation(f"there is no {_TUN}", remedy) from missing
     except OSError as refused:
         remedy = f"Run as root, or let users open it: chmod 0666 {_TUN}."
-        raise NoEmulation(f"{_TUN} may not be opened ({refused.strerror})", remedy) from refused
+        raise NoEmulation(f"{_TUN} cannot be used ({refused.strerror})", remedy) from refused
 
 
 def _check_namespaces() -> None:
