@@ -172,7 +172,7 @@ def test_workers_keep_no_connection_with_each_other(agents):
             for one, other in ((0, 1), (0, 2), (1, 2)):
                 pairs[one, other] = mine[one] & {pair[::-1] for pair in mine[other]}
 
-    assert not failures(run_gang(agents, make_gang(max_updates=200), look))
+    assert not failures(run_gang(agents, make_gang(max_updates=30), look))
     assert pairs[0, 1] and pairs[0, 2] and not pairs[1, 2]
 
 

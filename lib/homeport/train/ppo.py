@@ -5,6 +5,7 @@ infinity), because clipping must come after averaging; a hook before the optimis
 and clips. target_kl stays None: it would make ranks stop apart, and the others hang.
 """
 
+import random
 import zlib
 from collections.abc import Callable
 
@@ -122,6 +123,7 @@ def _parts(vector: torch.Tensor, parameters: list[torch.nn.Parameter]) -> list[t
 
 
 def reseed(seed: int) -> None:
-    """Give this process its own draws in numpy's and torch's global generators (SB3 uses both)."""
+    """Give this process its own draws: building a model has seeded all generators alike."""
+    random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - RolloutBuffer.get permutes with it
     torch.manual_seed(seed)
