@@ -107,6 +107,7 @@ def test_a_run_cut_short_is_judged_on_what_is_there(judged, demo):
     assert any("Only 3 of 6 rounds were measured" in w for w in got.warnings)
     assert "window of 3 rounds" in got.recommendation
     assert got.verdict == "UNDECIDED" and all(c.ratio.n == 3 for c in got.comparisons)
+    assert not any("with this spread" in line for line in got.what_would_change_it)
 
 
 @pytest.mark.parametrize(("lost", "verdict"), [((1,), "PASS"), ((1, 2), "UNDECIDED")])
