@@ -114,7 +114,7 @@ def test_nothing_recorded_is_not_an_empty_result(folder):
 def test_single_sessions_are_not_found_as_runs(demo, data_folder):
     single = store.SessionFolder.create(demo, kind="single", provenance={})
     assert single.session.startswith("single-")
-    assert store.sessions("demo", kind="run") == []
+    assert store.session_names("demo", kind="run") == []
     assert store.find("demo", single.session).session == single.session
 
 
@@ -165,3 +165,27 @@ def test_a_journal_survives_a_torn_last_line(folder):
     assert folder.notes("rounds") == [{"round": 1}]
     folder.note("rounds", round=3)
     assert folder.notes("rounds") == [{"round": 1}, {"round": 3}]
+
+
+def test_a_damaged_session_hinders_no_other(demo, data_folder):
+    old = store.SessionFolder.create(demo, provenance={})
+    (old.path / "session.json").write_text("{")
+    new = store.SessionFolder.create(demo, provenance={})
+    assert store.find("demo").session == new.session
+    with pytest.raises(Damaged, match=r"session\.json"):
+        store.find("demo", old.session)
+
+
+def test_a_region_of_any_length_and_script_has_a_folder(demo, data_folder):
+    hosts = dict(demo.inventory.hosts)
+    for region, folder in (
+        ("香港 / 九龙", "香港-九龙"),
+        ("x" * 10_000, "x" * 60),
+        ("/..", "region"),
+    ):
+        hosts["hk"] = hosts["hk"].model_copy(update={"region": region})
+        inventory = demo.inventory.model_copy(update={"hosts": hosts})
+        study = demo.model_copy(update={"inventory": inventory})
+        session = store.SessionFolder.create(study, provenance={})
+        path = write(session, [RTT])
+        assert path.relative_to(session.path).parts[0] == folder

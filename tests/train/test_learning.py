@@ -5,35 +5,24 @@ import statistics
 import pytest
 
 from homeport.metrics import Failure, Measurement
-from homeport.params import Strategy
+from homeport.params import Strategy, load_study
 from homeport.train import run_gang
 
-from .conftest import make_gang, small
+from .conftest import make_gang
 
 pytestmark = pytest.mark.long
 
-# As in RL Baselines3 Zoo's hyperparameters for CartPole-v1, without its falling rates.
-CARTPOLE_LEARN = small(
-    n_envs=8,
-    n_steps=32,
-    batch_size=256,
-    n_epochs=20,
-    learning_rate=1e-3,
-    gamma=0.98,
-    gae_lambda=0.8,
-    clip_range=0.2,
-)
 STEPS = 100_000
-UPDATES = STEPS // (2 * 8 * 32)  # of two workers
+# The workload of the demo: what is measured there is a training that learns.
+WORKLOAD = load_study("demo").workload
+UPDATES = STEPS // (2 * WORKLOAD.n_envs * WORKLOAD.n_steps)  # of two workers
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("topology", ["star", "local"])
 def test_cartpole_is_solved_within_100_000_steps(agents, topology, seed):
     strategy = Strategy(topology=topology)
-    spec = make_gang(
-        seed=seed, workload=CARTPOLE_LEARN, strategies=(strategy,), max_updates=UPDATES
-    )
+    spec = make_gang(seed=seed, workload=WORKLOAD, strategies=(strategy,), max_updates=UPDATES)
     records = run_gang(agents, spec).records
     assert not [r for r in records if isinstance(r, Failure)]
     measured = [r for r in records if isinstance(r, Measurement)]

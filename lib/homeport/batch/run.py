@@ -170,10 +170,10 @@ def _new(study: Study, parts: list[PlannedPart]) -> SessionFolder:
 
 
 def _to_resume(study: Study) -> SessionFolder:
-    found = store.sessions(study.name, kind="run")
-    if not found:
+    names = store.session_names(study.name, kind="run")
+    if not names:
         raise NotFound("session to resume", study.name, [])
-    newest = found[-1]
+    newest = store.open_session(study.name, names[-1])
     if newest.study != study:
         raise Damaged(
             str(newest.path),

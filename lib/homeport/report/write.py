@@ -12,7 +12,7 @@ from homeport import plots
 from homeport.decide.decision import Decision
 from homeport.errors import NotFound
 from homeport.params import Link, Study, root
-from homeport.report import page, words
+from homeport.report import described, page, words
 from homeport.report.figures import figures, leading
 from homeport.store import Recorded
 from homeport.store.atomic import write_text
@@ -98,6 +98,8 @@ def _content(recorded: Recorded, decision: Decision) -> dict[str, Any]:
         "other_label": _other_label(study),
         "by_site": page.by_site(decision),
         "by_strategy": page.by_strategy(decision),
+        "step_parts": described.step_parts(recorded),
+        "traffic": described.traffic(recorded),
         "failures": failed,
         "more_failures": more,
         "provenance": page.flat({**recorded_on, **decision.provenance}),

@@ -96,8 +96,16 @@ class Live:
         self.write_segments(but=0)
 
     def check(self) -> None:
-        """Start streams that ended by themselves again; WorldBroken if the relay is gone."""
+        """Start again what ended by itself, streams and agents; WorldBroken if the relay is gone.
+
+        Call it from the main thread.
+        """
         self.background.revive()
+        for name, agent in self.agents.items():
+            if not agent.alive:
+                agent.stop()
+                self.folder.note("troubles", time_s=time.time(), agent=name)
+                self.agents[name] = Agent.start(self.places[name])
         if not self.world.alive():
             raise WorldBroken("the relay of the emulated world ended; see its log and run again")
 

@@ -15,7 +15,7 @@ from homeport.params import load_study
 from homeport.session import tables
 from homeport.session.gateway import VARIABLE, ask, ask_records
 from homeport.session.live import Live
-from homeport.store import SessionFolder, Slot, controller_provenance, sessions, write_part
+from homeport.store import SessionFolder, Slot, controller_provenance, open_session, write_part
 
 SINGLE = "single"
 _PAGE_TIMEOUT_S = 3600.0  # the runner ends a part much earlier, by its own deadline
@@ -133,7 +133,4 @@ def _running(study: str, session: str) -> SessionFolder:
         raise NotFound(
             "running session", session, [f"none; leave session = {SINGLE!r} to run this page alone"]
         )
-    for folder in sessions(study):
-        if folder.session == session:
-            return folder
-    raise NotFound("session", session, [f.session for f in sessions(study)])
+    return open_session(study, session)

@@ -1,6 +1,6 @@
 """What was measured, on disk: immutable Parquet parts, written atomically, read as one frame."""
 
-from homeport.store.layout import SessionFolder, new_session_name, sessions
+from homeport.store.layout import SessionFolder, open_session, session_names
 from homeport.store.parts import (
     SCHEMA,
     Part,
@@ -22,11 +22,11 @@ __all__ = [
     "Slot",
     "controller_provenance",
     "find",
-    "new_session_name",
+    "open_session",
     "part_key",
     "read",
     "read_part_header",
     "reasons_in",
-    "sessions",
+    "session_names",
     "write_part",
 ]

@@ -11,18 +11,18 @@ from homeport.params import Study, data_folder
 from homeport.store.atomic import append_line, write_text
 
 SESSION_SCHEMA = 1
-_KINDS = ("run", "single")
+_SINGLE = "single-"
 
 
 def new_session_name(kind: str = "run") -> str:
-    """A name that sorts by time; data of a page run alone is marked `single`."""
+    """A name that sorts by time; that of a page run alone says `single`."""
     now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
-    return now if kind == "run" else f"single-{now}"
+    return now if kind == "run" else f"{_SINGLE}{now}"
 
 
 def _folder_name(region: str) -> str:
-    """A region as a folder name: letters and digits of any script stay."""
-    return re.sub(r"[\W_]+", "-", region.strip().lower()).strip("-") or "region"
+    """A region as a folder name: letters and digits of any script stay, at most 60 of them."""
+    return re.sub(r"[\W_]+", "-", region.strip().lower())[:60].strip("-") or "region"
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,16 @@ class SessionFolder:
         return found
 
 
-def sessions(study: str, *, kind: str | None = None) -> list[SessionFolder]:
-    """All sessions of a study, oldest first."""
+def session_names(study: str, *, kind: str | None = None) -> list[str]:
+    """The sessions of a study by name, oldest first; none of them is opened."""
     folder = data_folder() / study
-    found = [p.parent for p in folder.glob("*/session.json")] if folder.is_dir() else []
-    opened = [SessionFolder.open(path) for path in sorted(found)]
-    return [s for s in opened if kind is None or s.kind == kind]
+    names = sorted(p.parent.name for p in folder.glob("*/session.json")) if folder.is_dir() else []
+    return [n for n in names if kind is None or (kind == "single") == n.startswith(_SINGLE)]
+
+
+def open_session(study: str, name: str) -> SessionFolder:
+    """Open a session of a study by its name; NotFound if there is none, Damaged if it is."""
+    known = session_names(study)
+    if name not in known:
+        raise NotFound(f"session of {study}", name, known)
+    return SessionFolder.open(data_folder() / study / name)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from homeport.errors import Damaged, NotFound
 from homeport.params import Study, root
-from homeport.store.layout import SessionFolder, sessions
+from homeport.store.layout import SessionFolder, open_session, session_names
 from homeport.store.parts import Part, Slot, header_of
 
 BACKGROUND = "background"  # the notebook name under which background segments are stored
@@ -51,15 +51,13 @@ def find(what: str | Path, session: str = "newest") -> SessionFolder:
     for candidate in (path, root() / path):
         if (candidate / "session.json").is_file():
             return SessionFolder.open(candidate)
-    if session == "newest":
-        found = sessions(str(what), kind="run")
-    else:
-        found = [folder for folder in sessions(str(what)) if folder.session == session]
-    if not found:
-        known = [folder.session for folder in sessions(str(what))]
-        name = str(what) if session == "newest" else f"{what} {session}"
-        raise NotFound("study with a recorded run, or session folder", name, known)
-    return found[-1]
+    if session != "newest":
+        return open_session(str(what), session)
+    names = session_names(str(what), kind="run")
+    if not names:
+        known = session_names(str(what))
+        raise NotFound("study with a recorded run, or session folder", str(what), known)
+    return open_session(str(what), names[-1])
 
 
 def read(what: str | Path | SessionFolder) -> Recorded:
