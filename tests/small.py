@@ -51,7 +51,13 @@ def started(data: Path, *words: object, log: Path) -> subprocess.Popen:
             stdout=out,
             stderr=out,
             start_new_session=True,
+            preexec_fn=listen_to_ctrl_c,
         )
+
+
+def listen_to_ctrl_c():
+    """A suite that was put in the background ignores SIGINT, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def kill(child: subprocess.Popen, signal_number: int = signal.SIGKILL) -> int:

@@ -20,6 +20,8 @@ app = typer.Typer(
 lab_app = typer.Typer(no_args_is_help=True, help="The emulated world, kept up until you end it.")
 app.add_typer(lab_app, name="lab")
 
+INTERRUPTED = 130  # as shells say it of SIGINT; typer gives it for a KeyboardInterrupt
+
 log = Console(stderr=True, highlight=False)
 
 JsonOut = Annotated[bool, typer.Option("--json", help="Only JSON on stdout; logs on stderr.")]
@@ -206,13 +208,15 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         ended = app(standalone_mode=False)
+        if ended == INTERRUPTED:
+            raise KeyboardInterrupt
         sys.exit(ended if isinstance(ended, int) else 0)
     except HomeportError as wrong:
         log.print(f"homeport: {wrong}", style="red", markup=False)
         sys.exit(wrong.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        log.print("homeport: interrupted; what was measured is kept")
-        sys.exit(130)
+        log.print("homeport: interrupted; what was measured is kept, go on with --resume")
+        sys.exit(INTERRUPTED)
     except Exception as usage:
         if hasattr(usage, "show") and hasattr(usage, "exit_code"):  # click's usage errors
             usage.show()

@@ -33,7 +33,9 @@ METRICS = {
         Metric("steps_used", "steps", "higher", "of these, the steps that trained the policy"),
         Metric("wall_ms", "ms", "lower", "one whole update at one rank"),
         Metric("collect_ms", "ms", "lower", "of wall_ms: stepping the environments"),
-        Metric("update_ms", "ms", "lower", "of wall_ms: gradients, averaging and optimiser"),
+        Metric(
+            "update_ms", "ms", "lower", "of wall_ms: gradients, averaging, optimiser, reporting"
+        ),
         Metric("wait_ms", "ms", "lower", "of wall_ms: waiting for the slowest rank to arrive"),
         Metric("wire_ms", "ms", "lower", "of wall_ms: payload on its way there and back"),
         Metric("sync_wait_ms", "ms", "lower", "one synchronisation: waiting for the slowest rank"),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from emulate.flows import leave_stray
+from small import listen_to_ctrl_c
 
 from homeport import emulate
 from homeport.emulate import World, state
@@ -54,7 +55,7 @@ def bystander():
 def owner():
     """Another process with a world of its own; says who its relay is and who lives inside."""
     words = [sys.executable, "-c", OWNER, str(Path(__file__).parents[1])]
-    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=listen_to_ctrl_c)
     try:
         told = json.loads(child.stdout.readline())
         assert len(told["inside"]) == 2

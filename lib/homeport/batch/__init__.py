@@ -2,7 +2,7 @@
 
 from homeport.batch.judge import JUDGED, exit_code, judge
 from homeport.batch.pages import PageRun, check_parameters, execute, parameters_of
-from homeport.batch.plan import PlannedPart, plan
+from homeport.batch.plan import PlannedPart, describe, plan
 from homeport.batch.predict import Prediction, check_caps, predict
 from homeport.batch.run import STUDY_PAGES, Outcome, Progress, missing_parts, prepare, run
 
@@ -16,6 +16,7 @@ __all__ = [
     "Progress",
     "check_caps",
     "check_parameters",
+    "describe",
     "execute",
     "exit_code",
     "judge",

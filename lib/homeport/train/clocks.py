@@ -37,11 +37,12 @@ class UpdateClock:
         self._learned = time.perf_counter()
 
     def stages_ms(self, ended: float) -> dict[str, float]:
-        """The whole update up to `ended` and its four stages, each measured by itself.
+        """The whole update up to `ended` and its four stages, from clock readings of their own.
 
-        What the stages leave of the whole is the time it took to report the update before.
-        The learner's averaging belongs to update_ms at every rank, as gradients do.
+        The learner's averaging belongs to update_ms at every rank, as gradients do; so does
+        reporting the update before.
         """
+        reporting = self._collecting - self.began
         wait = sum(one.wait_s for one in self.syncs)
         wire = sum(one.wire_s for one in self.syncs)
         return {
@@ -49,7 +50,7 @@ class UpdateClock:
             "collect_ms": _ms(self._collected - self._collecting),
             "wait_ms": _ms(wait),
             "wire_ms": _ms(wire),
-            "update_ms": _ms(self._learned - self._collected - wait - wire),
+            "update_ms": _ms(reporting + self._learned - self._collected - wait - wire),
         }
 
 
