@@ -57,7 +57,7 @@ def run(
             f"{len(outcome.missing)} parts are missing; go on with: homeport run {study} --resume",
             style="yellow",
         )
-    _show(outcome.decision, outcome.folder.path / "report", as_json)
+    _show(outcome.decision, outcome.folder, outcome.folder.path / "report", as_json)
     raise typer.Exit(code)
 
 
@@ -78,7 +78,7 @@ def report(
     decision = decide.decide(recorded)
     folder = out or reports.folder_of(recorded)
     reports.write_report(recorded, decision, folder, tuple(formats.split(",")))
-    _show(decision, folder, as_json)
+    _show(decision, recorded.folder, folder, as_json)
     raise typer.Exit(batch.exit_code(decision, len(batch.missing_parts(recorded.folder))))
 
 
@@ -193,13 +193,13 @@ def _tell(progress) -> None:
     )
 
 
-def _show(decision, folder: Path, as_json: bool) -> None:
+def _show(decision, session, folder: Path, as_json: bool) -> None:
     from homeport import report as reports
 
     if as_json:
         print(decision.to_json() if decision else "null")
     elif decision is not None:
-        Console().print(reports.console(decision))
+        Console().print(reports.console(decision, reports.notices(session)))
         print(f"report: {folder / 'decision.html'}")
 
 

@@ -107,7 +107,7 @@ def test_the_answer_comes_before_everything_else(page, decision):
     order = [
         "Real packets over emulated links.",
         "INDICATIVE",
-        "Put the learner on hk (Hong Kong) and train with local:",
+        "Put the learner on hk (Hong Kong) and train with local",
         decision.scope,
         "too few rounds for proof",
         "99.85 %",
@@ -233,7 +233,7 @@ def test_a_decision_without_a_choice_shows_no_facts_of_one(recorded, content, tm
     for option in content["options"]:
         option |= {"sla": "FAIL", "verdict": "NOT_COMPARED"}
     page = Page(written(recorded, Decision.model_validate(content), tmp_path))
-    assert "NONE MEETS SLA Rent none of these:" in page.text
+    assert "NONE MEETS SLA Rent none of these" in page.text
     assert "recommended" not in page.text.split("The options")[1].split("Why")[0]
     assert not page.of("dt") or "steps in time" not in page.text.split("The options")[0]
     assert "no leading option" in page.text

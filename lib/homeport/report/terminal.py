@@ -31,11 +31,15 @@ class Lines(JupyterMixin, Group):
     """What rich prints in a terminal and Jupyter shows in a cell."""
 
 
-def console(decision: Decision) -> Lines:
-    """The recommendation, the options, the noise floor and the warnings, for rich to print."""
+def console(decision: Decision, notices: Iterable[str] = ()) -> Lines:
+    """The recommendation, the options, the noise floor and the warnings, for rich to print.
+
+    `notices` say what kind of data this is (see `write.notices`) and come first.
+    """
     floor = Text(words.clean(page.floor(decision.noise_floor)), style="dim")
     change = _list("What would change it", decision.what_would_change_it, _MOST_LINES)
     return Lines(
+        *(Text(words.clean(notice), style="yellow") for notice in notices),
         _panel(decision),
         _options(decision),
         floor,
@@ -99,12 +103,12 @@ def _panel(decision: Decision) -> Panel:
 
 
 def _options(decision: Decision) -> Table:
-    """As many columns as stand unbroken in 80 characters; USD/M is a million usable steps."""
+    """As many columns as stand unbroken in 80 characters; Msteps are million usable steps."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("Host", overflow="fold")
     table.add_column("Strategy", no_wrap=True)
     table.add_column("Target", no_wrap=True)
-    for column in ("In time", "p99 ms", "Steps/s", "USD/M"):
+    for column in ("In time", "p99 ms", "Steps/s", "USD/Msteps"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("Verdict")
     for row in page.rows(decision):

@@ -48,7 +48,7 @@ def clean(text: object, longest: int = 2000) -> str:
 def headline(sentence: str) -> tuple[str, str]:
     """A sentence as what to do and the rest, split at its first colon where that comes early."""
     head, colon, rest = clean(sentence).partition(": ")
-    return (head + colon.strip(), rest) if colon and len(head) <= 100 else (clean(sentence), "")
+    return (head, rest) if colon and len(head) <= 100 else (clean(sentence), "")
 
 
 def name(text: object) -> str:

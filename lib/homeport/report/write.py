@@ -14,7 +14,7 @@ from homeport.errors import NotFound
 from homeport.params import Link, Study, root
 from homeport.report import described, page, words
 from homeport.report.figures import figures, leading
-from homeport.store import Recorded
+from homeport.store import Recorded, SessionFolder
 from homeport.store.atomic import write_text
 
 _FORMATS = ("html", "md", "json")
@@ -83,7 +83,7 @@ def _content(recorded: Recorded, decision: Decision) -> dict[str, Any]:
     return {
         "decision": decision,
         "study": study,
-        "notices": _notices(recorded),
+        "notices": notices(folder),
         "confidence": words.CONFIDENCE[decision.verdict],
         "meaning": {"option": words.OPTION, "sla": words.SLA},
         "facts": page.facts(decision),
@@ -122,12 +122,13 @@ class _Drawn:
         return plots.svg(self._chart, self.key)
 
 
-def _notices(recorded: Recorded) -> list[str]:
-    folders = [recorded.folder.path.resolve(), *recorded.folder.path.resolve().parents]
+def notices(session: SessionFolder) -> list[str]:
+    """What a reader must know of the data before the answer: emulated, recorded, single."""
+    folders = [session.path.resolve(), *session.path.resolve().parents]
     sample = any(p.name == "sample" and p.parent.name == "data" for p in folders)
-    told = [words.EMULATED] if recorded.study.world == "emulated" else []
+    told = [words.EMULATED] if session.study.world == "emulated" else []
     told += [words.SAMPLE] if sample else []
-    return told + ([words.SINGLE] if recorded.folder.kind == "single" else [])
+    return told + ([words.SINGLE] if session.kind == "single" else [])
 
 
 def _other_label(study: Study) -> str:

@@ -42,6 +42,17 @@ COLUMNS = pa.schema(
 )
 
 
+# A session has many small parts: half of a file would be statistics and a second schema.
+_COMPACT = {
+    "compression": "zstd",
+    "compression_level": 15,
+    "write_statistics": False,
+    "store_schema": False,
+    "use_dictionary": [name for name in COLUMNS.names if name != "value"],
+    "use_byte_stream_split": ["value"],
+}
+
+
 @dataclass(frozen=True)
 class Slot:
     """Which part of which session: the key under which numbers are stored and compared."""
@@ -103,11 +114,15 @@ def write_part(
         "complete": complete,
         "provenance": provenance,
     }
-    metadata = {b"homeport": json.dumps(header, ensure_ascii=False).encode()}
-    table = pa.Table.from_pylist(
-        [_row(record, slot) for record in records], schema=COLUMNS.with_metadata(metadata)
-    )
-    write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
+    table = pa.Table.from_pylist([_row(record, slot) for record in records], schema=COLUMNS)
+    told = {"homeport": json.dumps(header, ensure_ascii=False)}
+    write_atomically(path, lambda file: _write(file, table, told))
+
+
+def _write(path: Path, table: pa.Table, metadata: dict[str, str]) -> None:
+    with pq.ParquetWriter(path, COLUMNS, **_COMPACT) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata(metadata)
 
 
 def _row(record: Record, slot: Slot) -> dict:
