@@ -39,10 +39,11 @@ def run(
     as_json: JsonOut = False,
 ) -> None:
     """Measure the candidates of a study, judge them, and write the report."""
-    from homeport import batch, emulate
     from homeport.params import load_study
 
-    model = load_study(study)
+    model = load_study(study)  # before the heavy imports: a wrong name is told at once
+    from homeport import batch, emulate
+
     chosen = {"rounds": rounds, "only": only, "region": region}
     if dry_run:
         _show_plan(*batch.prepare(model, **chosen), as_json)
@@ -71,10 +72,12 @@ def report(
     as_json: JsonOut = False,
 ) -> None:
     """Judge a recorded session again and write its report."""
-    from homeport import batch, decide, store
+    from homeport import store
+
+    recorded = store.read(source)  # before the heavy imports: a wrong name is told at once
+    from homeport import batch, decide
     from homeport import report as reports
 
-    recorded = store.read(source)
     decision = decide.decide(recorded)
     folder = out or reports.folder_of(recorded)
     reports.write_report(recorded, decision, folder, tuple(formats.split(",")))

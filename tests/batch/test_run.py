@@ -15,6 +15,15 @@ from homeport.session.gateway import VARIABLE
 pytestmark = [pytest.mark.world, pytest.mark.notebook]
 
 
+# One host and its twin, one strategy, one round: for tests of how a run ends.
+SHORT = {
+    "candidates": ["hk"],
+    "strategies": [{"topology": "star"}],
+    "rounds": 1,
+    "notebooks": {"20_training": "all"},
+}
+
+
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """One small study, measured once for the tests that only look at it."""
@@ -196,7 +205,7 @@ def test_papermill_015_a_failing_candidate_is_told_and_the_others_are_ranked(tmp
 def test_an_interrupted_run_leaves_nothing_running_and_goes_on(tmp_path, name):
     import signal
 
-    path = small.study(tmp_path / "params", rounds=1, notebooks={"20_training": "all"})
+    path = small.study(tmp_path / "params", **SHORT)
     data = tmp_path / "runs"
     child = small.started(data, "run", path, log=tmp_path / "log")
     small.wait_for(lambda: small.parts(data), timeout_s=90, what="the first part")
@@ -212,7 +221,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_goes_on(tmp_path, name):
 
 @pytest.mark.fault
 def test_two_runs_do_not_meet(tmp_path):
-    path = small.study(tmp_path / "params", rounds=1, notebooks={"20_training": "all"})
+    path = small.study(tmp_path / "params", **SHORT)
     child = small.started(tmp_path / "runs", "run", path, log=tmp_path / "log")
     holder = tmp_path / "runs" / ".run.lock.holder"
     small.wait_for(holder.exists, timeout_s=30, what="the lock")

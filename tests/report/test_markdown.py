@@ -77,7 +77,11 @@ def test_failure_reason_with_a_bar_stays_in_its_cell(text):
 
 def test_figures_are_told_in_words(text):
     assert "**Share of interaction steps answered in time" in text
-    assert "hk-twin over hk" not in text and "A/A star: 1.01 (0.981 to 1.04)" in text
+    assert "A/A star: 1.01 (0.981 to 1.04)" in text
+
+
+def test_the_twins_intervals_stand_with_the_noise_floor(text):
+    assert "hk-twin over hk: star 1.01 (0.981 to 1.04), local 0.995 (0.966 to 1.02)." in text
 
 
 def test_emulation_is_told_before_the_options(text):

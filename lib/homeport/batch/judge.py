@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from homeport import decide, report, store
+from homeport import store
 from homeport.batch import pages
-from homeport.decide.decision import Decision
 from homeport.errors import NotFound
 from homeport.params import notebooks_folder, root
 from homeport.store import SessionFolder
+
+if TYPE_CHECKING:
+    from homeport.decide import Decision
 
 # papermill's own overhead and the imports of seaborn and SciPy, on a slow machine.
 _PAGE_TIMEOUT_S = 180.0
@@ -17,12 +20,15 @@ _PAGE_TIMEOUT_S = 180.0
 JUDGED = (0, 4, 5)
 
 
-def judge(folder: SessionFolder, study_pages: Iterable[str]) -> tuple[Decision | None, list[str]]:
+def judge(folder: SessionFolder, study_pages: Iterable[str]) -> "tuple[Decision | None, list[str]]":
     """Execute the pages of the study on a session and give its decision.
 
     The last page writes the report; if a page fails, the report is written all the same and
     the failure is among the notes. None and a note when nothing was measured at all.
     """
+    # SciPy and seaborn take seconds to import: not before there is something to judge.
+    from homeport import decide, report
+
     try:
         recorded = store.read(folder)
     except NotFound as nothing:
@@ -39,10 +45,10 @@ def judge(folder: SessionFolder, study_pages: Iterable[str]) -> tuple[Decision |
         decision = decide.decide(recorded)
         report.write_report(recorded, decision, report.folder_of(recorded))
         return decision, notes
-    return Decision.model_validate(json.loads(written.read_text(encoding="utf-8"))), notes
+    return decide.Decision.model_validate(json.loads(written.read_text(encoding="utf-8"))), notes
 
 
-def exit_code(decision: Decision | None, missing: int) -> int:
+def exit_code(decision: "Decision | None", missing: int) -> int:
     """What `homeport` ends with: 0 recommended and within the SLA, 3 measurement incomplete,
     4 no candidate meets the SLA, 5 undecided.
     """

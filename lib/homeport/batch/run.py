@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import filelock
 
@@ -14,12 +15,14 @@ from homeport.batch import pages
 from homeport.batch.judge import judge
 from homeport.batch.plan import PlannedPart, choose_hosts, plan, shorter
 from homeport.batch.predict import PAGE_S, check_caps, part_s, predict
-from homeport.decide.decision import Decision
 from homeport.errors import Busy, Damaged, NotFound
 from homeport.metrics import Failure
 from homeport.params import Study, data_folder, notebooks_folder, root
 from homeport.session import Gateway, Live
 from homeport.store import SessionFolder, Slot
+
+if TYPE_CHECKING:
+    from homeport.decide import Decision
 
 STUDY_PAGES = ("30_comparison", "40_decision")
 # A page may take this many times its predicted seconds, and this long besides, before it is ended.
@@ -45,7 +48,7 @@ class Outcome:
     """How a run ended: where its data lies, what it says, and which parts are missing."""
 
     folder: SessionFolder
-    decision: Decision | None
+    decision: "Decision | None"
     missing: tuple[PlannedPart, ...]
     notes: tuple[str, ...] = ()
 

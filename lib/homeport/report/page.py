@@ -93,13 +93,15 @@ def facts(decision: Decision) -> list[tuple[str, Shown, str]]:
 
 
 def floor(noise: NoiseFloor) -> str:
-    """The noise floor in one sentence."""
+    """The noise floor in words, with the intervals it comes from."""
     pair = f"{noise.twin_of} measured twice (as itself and as {noise.twin})"
     if noise.floor_percent is None:
         return f"Noise floor: {NOT_MEASURED}; {pair} could not be compared with itself."
+    seen = ", ".join(f"{strategy} {show(ratio)}" for strategy, ratio in noise.ratio.items())
     return (
         f"Noise floor: {noise.floor_percent:.2g} %. {pair} differs from itself by up to that "
-        "much, so smaller differences cannot be told apart."
+        f"much, so smaller differences cannot be told apart. {noise.twin} over {noise.twin_of}: "
+        f"{seen}."
     )
 
 

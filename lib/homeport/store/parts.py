@@ -45,7 +45,7 @@ COLUMNS = pa.schema(
 # A session has many small parts: half of a file would be statistics and a second schema.
 _COMPACT = {
     "compression": "zstd",
-    "compression_level": 15,
+    "compression_level": 6,
     "write_statistics": False,
     "store_schema": False,
     "use_dictionary": [name for name in COLUMNS.names if name != "value"],
