@@ -92,6 +92,7 @@ def test_executed_pages_lie_beside_the_parts_and_carry_results(ran):
 
 def test_nothing_is_left_running(ran):
     assert of_environment(str(ran[0] / "runs")) == {}
+    assert list(small.root().glob("kernel-ipc*")) == [], "kernels keep their sockets elsewhere"
 
 
 def test_resume_of_a_finished_run_measures_nothing_and_judges_the_same(ran):

@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import logging
 import math
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -140,6 +141,8 @@ def _run(notebook: Path, output: Path, given: dict, timeout_s: float, cwd: Path)
     # What went wrong is in the PageRun; a killed kernel makes these loggers print tracebacks.
     for name in ("papermill", "traitlets", "nbclient", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Abstract sockets (@): no file in the working folder, none left after a kill.
+    kernel = {"transport": "ipc", "ip": f"@homeport-kernel-{secrets.token_hex(8)}"}
     try:
         papermill.execute_notebook(
             str(notebook),
@@ -150,7 +153,7 @@ def _run(notebook: Path, output: Path, given: dict, timeout_s: float, cwd: Path)
             cwd=str(cwd),
             execution_timeout=math.ceil(timeout_s),
             start_timeout=60,
-            config=Config({"KernelManager": {"transport": "ipc"}}),
+            config=Config({"KernelManager": kernel}),
             extra_arguments=["--IPKernelApp.log_level=50"],
         )
     except DeadKernelError as dead:

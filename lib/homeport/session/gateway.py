@@ -1,17 +1,18 @@
 """How a page in its own kernel reaches the session that the runner holds.
 
-One Unix socket in a private folder; one JSON line asks, one JSON line answers. The agents, the
-world and the streams stay with the runner: a kernel that dies takes nothing with it.
+One abstract Unix socket (no file that a kill could leave), open to processes of the same user;
+one JSON line asks, one JSON line answers. The agents, the world and the streams stay with the
+runner: a kernel that dies takes nothing with it.
 """
 
 import contextlib
 import dataclasses
 import json
 import os
+import secrets
 import socket
-import tempfile
+import struct
 import threading
-from pathlib import Path
 
 from homeport import errors
 from homeport.errors import HomeportError
@@ -19,6 +20,7 @@ from homeport.metrics import Record
 from homeport.session.live import Live, revived
 
 VARIABLE = "HOMEPORT_GATEWAY"
+_PEER = (socket.SOL_SOCKET, socket.SO_PEERCRED)
 
 
 class Gateway:
@@ -30,15 +32,14 @@ class Gateway:
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> "Gateway":
-        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="homeport-"))
-        path = str(Path(folder) / "gateway")
+        name = f"homeport-gateway-{secrets.token_hex(8)}"
         self._listener = self._stack.enter_context(
             socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         )
-        self._listener.bind(path)
+        self._listener.bind(f"\0{name}")
         self._listener.listen(4)
         before = os.environ.get(VARIABLE)
-        os.environ[VARIABLE] = path
+        os.environ[VARIABLE] = name
         self._stack.callback(_restore, before)
         threading.Thread(target=self._serve, daemon=True).start()
         return self
@@ -54,6 +55,9 @@ class Gateway:
                 connection, _ = self._listener.accept()
             except OSError:
                 return  # closed: the run is over
+            if _user_of(connection) != os.getuid():
+                connection.close()
+                continue
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
@@ -83,6 +87,12 @@ class Gateway:
         return [dataclasses.asdict(record) for record in records]
 
 
+def _user_of(connection: socket.socket) -> int:
+    """The user id of the process at the other end, as the kernel knows it."""
+    _pid, uid, _gid = struct.unpack("3i", connection.getsockopt(*_PEER, struct.calcsize("3i")))
+    return uid
+
+
 def _restore(before: str | None) -> None:
     os.environ.pop(VARIABLE, None)
     if before is not None:
@@ -93,16 +103,16 @@ class RunnerSaid(HomeportError):
     """The runner could not do what a page asked for; its own error, told again."""
 
 
-def ask_records(path: str, *, timeout_s: float, **request: object) -> list[Record]:
-    """Ask the runner behind `path` to measure; its error is raised again here."""
-    return [revived(row) for row in ask(path, timeout_s=timeout_s, **request)]
+def ask_records(gateway: str, *, timeout_s: float, **request: object) -> list[Record]:
+    """Ask the runner behind `gateway` to measure; its error is raised again here."""
+    return [revived(row) for row in ask(gateway, timeout_s=timeout_s, **request)]
 
 
-def ask(path: str, *, timeout_s: float, **request: object) -> list | dict:
-    """Ask the runner behind `path`; its error is raised again here."""
+def ask(gateway: str, *, timeout_s: float, **request: object) -> list | dict:
+    """Ask the runner behind `gateway`; its error is raised again here."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout_s)
-        connection.connect(path)
+        connection.connect(f"\0{gateway}")
         with connection.makefile("rw", encoding="utf-8") as stream:
             stream.write(json.dumps(request) + "\n")
             stream.flush()
