@@ -9,6 +9,7 @@ from homeport.errors import BadParameter, NotFound
 from homeport.params import Study, load_study, root
 
 REFERENCE = root() / "data" / "reference"
+LOCAL = {"topology": "local"}
 
 
 @pytest.fixture
@@ -35,6 +36,35 @@ def test_demo_asks_what_the_readme_says(demo):
     assert (demo.sla.step_ms, demo.sla.label) == (50, "loaded")
     assert demo.learner_collects is False
     assert demo.workload.syncs_per_update <= 4
+
+
+def test_the_twin_is_a_second_name_of_one_machine(demo):
+    assert demo.measured == ["hk", "tokyo", "la", "hk-twin"]
+    assert demo.region_of("hk-twin") == demo.region_of("hk") == "Hong Kong"
+    assert demo.link("guangdong", "hk-twin") == demo.link("guangdong", "hk")
+    assert demo.link("guangdong", "la").rtt_ms == 204.0
+
+
+def test_a_page_runs_in_the_rounds_the_study_gives_it(demo):
+    assert [demo.in_round("10_network", r) for r in (1, 2, 4, 6)] == [True, False, True, False]
+    assert all(demo.in_round("20_training", r) for r in range(1, 7))
+
+
+def test_syncs_per_update_are_the_optimiser_steps(demo):
+    facts = {"n_envs": 4, "n_steps": 64, "batch_size": 32, "n_epochs": 3}
+    work = demo.workload.model_copy(update=facts)
+    assert work.syncs_per_update == 3 * 256 // 32
+
+
+def test_what_a_study_leaves_out_is_as_params_readme_says(folder):
+    """Every default stands in the README, so that nobody has to read the code for it."""
+    path = folder / "studies" / "demo.yml"
+    spoil(path, lambda s: s.update(sites={"guangdong": {}}, sla={"step_ms": 50.0}))
+    spoil(path, lambda s: [s.pop(k) for k in ("learner_collects", "warmup_updates") if k in s])
+    study = load_study(path)
+    assert study.sites["guangdong"].workers == 1
+    assert (study.sla.share, study.sla.label, study.sla.deadline_ms) == (0.99, "loaded", 1000.0)
+    assert (study.learner_collects, study.warmup_updates) == (False, 2)
 
 
 def test_every_link_figure_stands_in_the_table_it_names(demo):
@@ -88,10 +118,12 @@ def test_unknown_study_names_those_there_are():
         (lambda s: s.update(rounds=0), "rounds", "greater than or equal to 1"),
         (lambda s: s["sla"].update(step_ms="1e3"), "sla.step_ms", "1.0e\\+3"),
         (lambda s: s["sla"].update(share=1.5), "sla.share", "less than 1"),
-        (lambda s: s["sla"].update(deadline_ms=40.0), "sla", "deadline_ms above step_ms"),
+        (lambda s: s["sla"].update(deadline_ms=50.0), "sla", "deadline_ms above step_ms"),
         (lambda s: s["caps"].update(usd=float("inf")), "caps.usd", "finite"),
         (lambda s: s.update(candidates=["hk", "mars"]), "top level", "'mars'"),
         (lambda s: s.update(candidates=["hk", "guangdong"]), "top level", "group 'candidates'"),
+        (lambda s: s.update(candidates=["hk", "la", "hk"]), "top level", "candidates that differ"),
+        (lambda s: s.update(strategies=[LOCAL, LOCAL]), "top level", "strategies that differ"),
         (lambda s: s.update(twin_of="paris"), "top level", "twin_of among"),
         (lambda s: s.update(workload="atari"), "workload", "cartpole"),
         (lambda s: s.update(notebooks={"20_training": [9]}), "top level", "within 1..6"),
@@ -153,12 +185,32 @@ def test_a_key_that_stands_twice_is_an_error_not_a_loss(folder):
     assert caught.value.key == f"line {len(path.read_text().splitlines())}"
 
 
-def test_a_missing_link_and_a_missing_price_are_named(folder):
+def test_a_missing_link_is_named(folder):
     spoil(folder / "links.yml", lambda c: c["links"].pop(1))
-    with pytest.raises(BadParameter, match="a link for"):
+    with pytest.raises(BadParameter, match=r"a link for \[\('guangdong', 'tokyo'\)\]"):
         load_study(folder / "studies" / "demo.yml")
+
+
+def test_a_link_given_twice_is_refused(folder):
+    spoil(folder / "links.yml", lambda c: c["links"].append(c["links"][0]))
+    with pytest.raises(BadParameter, match="one link per site and host"):
+        load_study(folder / "studies" / "demo.yml")
+
+
+def test_a_missing_price_is_named(folder):
     spoil(folder / "prices.yml", lambda c: c["hosts"].pop("la"))
-    with pytest.raises(BadParameter):
+    with pytest.raises(BadParameter, match=r"a price for \['la'\]"):
+        load_study(folder / "studies" / "demo.yml")
+
+
+def test_no_host_may_take_the_twins_name(folder):
+    spoil(
+        folder / "hosts.yml",
+        lambda c: c["all"]["children"]["candidates"]["hosts"].update(
+            {"hk-twin": {"region": "Hong Kong"}}
+        ),
+    )
+    with pytest.raises(BadParameter, match="the twin takes that name"):
         load_study(folder / "studies" / "demo.yml")
 
 
