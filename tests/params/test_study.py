@@ -106,8 +106,44 @@ def test_a_study_survives_the_way_through_json(demo):
 
 
 def test_unknown_study_names_those_there_are():
-    with pytest.raises(NotFound, match="demo"):
+    with pytest.raises(NotFound, match=r"study.*'demmo'.*demo"):
         load_study("demmo")
+
+
+@pytest.mark.parametrize("key", ["inventory", "links", "prices"])
+def test_a_study_may_name_files_of_its_own(folder, key):
+    path, default = folder / "studies" / "demo.yml", {"inventory": "hosts"}.get(key, key)
+    (folder / f"{default}.yml").rename(folder / "mine.yml")
+    with pytest.raises(NotFound, match=default):
+        load_study(path)
+    spoil(path, lambda s: s.update({key: "mine.yml"}))
+    assert load_study(path).candidates == ["hk", "tokyo", "la"]
+    spoil(path, lambda s: s.update({key: 5}))
+    with pytest.raises(BadParameter, match="name of a file") as caught:
+        load_study(path)
+    assert caught.value.key == key
+
+
+@pytest.mark.parametrize(("file", "key"), [("links", "links"), ("prices", "hosts")])
+@pytest.mark.parametrize("rows", [None, 5, "hk"])
+def test_a_table_of_another_form_is_refused(folder, file, key, rows):
+    spoil(folder / f"{file}.yml", lambda c: c.update({key: rows}))
+    with pytest.raises(BadParameter) as caught:
+        load_study(folder / "studies" / "demo.yml")
+    assert caught.value.key == key and caught.value.file.endswith(f"{file}.yml")
+
+
+def test_rows_of_a_table_are_checked_and_named(folder):
+    spoil(folder / "links.yml", lambda c: c["links"][1].update(rtt_ms=0.0))
+    with pytest.raises(BadParameter, match=r"links\.1\.rtt_ms"):
+        load_study(folder / "studies" / "demo.yml")
+
+
+def test_a_study_takes_the_links_and_prices_of_its_own_places_alone(folder):
+    path = folder / "studies" / "demo.yml"
+    spoil(path, lambda s: s.update(candidates=["hk", "la"]))
+    study = load_study(path)
+    assert {link.host for link in study.links} == set(study.prices) == {"hk", "la"}
 
 
 @pytest.mark.parametrize(
@@ -155,6 +191,39 @@ def test_a_host_name_that_could_do_harm_is_refused(folder, name):
 
     spoil(folder / "hosts.yml", change)
     with pytest.raises(BadParameter, match="RFC 1123"):
+        load_study(folder / "studies" / "demo.yml")
+
+
+@pytest.mark.parametrize(
+    ("hosts", "says"),
+    [
+        (None, "at least one host in group 'candidates'"),
+        ({}, "at least one host in group 'candidates'"),
+        (["hk"], "at least one host in group 'candidates'"),
+        ({"hk": "Hong Kong"}, "a mapping with the host's region"),
+        ({"hk": {"region": "Hong Kong", 5: 5}}, r"hosts\.hk\.5"),
+        ({"guangdong": {"region": "Guangdong"}}, "in one group only"),
+    ],
+)
+def test_an_inventory_of_another_form_is_refused(folder, hosts, says):
+    def change(content):
+        content["all"]["children"]["candidates"]["hosts"] = hosts
+
+    spoil(folder / "hosts.yml", change)
+    with pytest.raises(BadParameter, match=says):
+        load_study(folder / "studies" / "demo.yml")
+
+
+def test_an_unknown_host_names_those_there_are(demo):
+    with pytest.raises(NotFound, match="tokyo"):
+        demo.inventory.host("tokio")
+
+
+@pytest.mark.parametrize("value", [3, "hk", None, [["hk"]], {"hk": 1}])
+@pytest.mark.parametrize("key", ["sites", "candidates", "notebooks", "strategies", "workload"])
+def test_any_other_type_under_a_key_is_refused_by_us(folder, key, value):
+    spoil(folder / "studies" / "demo.yml", lambda s: s.update({key: value}))
+    with pytest.raises(BadParameter):
         load_study(folder / "studies" / "demo.yml")
 
 

@@ -1,6 +1,7 @@
 """Where the project's folders are, and how one YAML file is read without surprises."""
 
 import os
+from collections.abc import Hashable
 from pathlib import Path
 
 import yaml
@@ -41,7 +42,13 @@ class _Loader(yaml.SafeLoader):
 def _mapping_without_repeats(loader: _Loader, node: yaml.MappingNode) -> dict:
     seen = set()
     for key_node, _ in node.value:
+        if key_node.tag == "tag:yaml.org,2002:merge":
+            continue  # `<<`: the mapping merged in may be overruled, that is its use
         key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, Hashable):
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{key!r} cannot be a key", key_node.start_mark
+            )
         if key in seen:
             raise yaml.constructor.ConstructorError(
                 None, None, f"the key {key!r} stands twice", key_node.start_mark

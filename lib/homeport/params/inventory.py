@@ -55,7 +55,10 @@ def from_ansible(content: dict, file: str) -> Inventory:
             check_name(name, file, key)
             if name in hosts:
                 raise BadParameter(file, key, name, "a host in one group only")
-            ours = {k: v for k, v in (variables or {}).items() if not k.startswith("ansible_")}
+            if not isinstance(variables or {}, dict):
+                raise BadParameter(file, key, variables, "a mapping with the host's region")
+            ours = {str(k): v for k, v in (variables or {}).items()}
+            ours = {k: v for k, v in ours.items() if not k.startswith("ansible_")}
             if "region" not in ours:
                 raise BadParameter(file, f"{key}.region", None, "the region of the host")
             hosts[name] = build(Host, {"name": name, "group": group, **ours}, file, key)

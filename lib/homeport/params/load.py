@@ -62,8 +62,15 @@ def _links(content: dict, folder: Path, path: Path) -> list[Link]:
     if not isinstance(rows, list):
         raise BadParameter(str(file), "links", rows, "a list of links")
     links = [build(Link, row, str(file), f"links.{i}") for i, row in enumerate(rows)]
-    wanted = (set(content.get("sites") or ()), set(content.get("candidates") or ()))
-    return [k for k in links if k.site in wanted[0] and k.host in wanted[1]]
+    sites, hosts = _names(content, "sites"), _names(content, "candidates")
+    return [link for link in links if link.site in sites and link.host in hosts]
+
+
+def _names(content: dict, key: str) -> set[str]:
+    """The names under a key of the study; what is no such list, the model refuses in its turn."""
+    found = content.get(key)
+    found = found if isinstance(found, list | dict) else ()
+    return {name for name in found if isinstance(name, str)}
 
 
 def _prices(content: dict, folder: Path, path: Path) -> dict[str, Price]:
@@ -71,7 +78,7 @@ def _prices(content: dict, folder: Path, path: Path) -> dict[str, Price]:
     rows = read_yaml(file).get("hosts")
     if not isinstance(rows, dict):
         raise BadParameter(str(file), "hosts", rows, "a mapping of host to price")
-    wanted = set(content.get("candidates") or ())
+    wanted = _names(content, "candidates")
     return {
         host: build(Price, row, str(file), f"hosts.{host}")
         for host, row in rows.items()
@@ -82,6 +89,6 @@ def _prices(content: dict, folder: Path, path: Path) -> dict[str, Price]:
 def _workload(content: dict, folder: Path, path: Path) -> Workload:
     file = folder / "workloads.yml"
     name, known = content.get("workload"), read_yaml(file)
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise BadParameter(str(path), "workload", name, f"one of {sorted(known)} in {file.name}")
     return build(Workload, known[name], str(file), name)
