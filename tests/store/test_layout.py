@@ -1,0 +1,62 @@
+"""Where a session keeps what, as the README of data/ tells users."""
+
+import json
+
+import pytest
+
+from homeport import store
+from homeport.errors import Damaged, NotFound
+from homeport.metrics import Failure
+
+
+@pytest.fixture
+def folder(demo, data_folder):
+    return store.SessionFolder.create(demo, provenance={"git_sha": "abc"})
+
+
+def test_everything_of_a_host_lies_under_its_region(folder):
+    top = folder.path / "hong-kong" / "hk"
+    assert folder.part_file("hk", 3, "20_training") == top / "03" / "20_training.parquet"
+    assert folder.segment_file("guangdong", "hk", 3) == top / "03" / "background-guangdong.parquet"
+    assert folder.raw_folder("hk") == top / "raw"
+    assert folder.raw_folder("hk-twin") == folder.path / "hong-kong" / "hk-twin" / "raw"
+
+
+def test_every_failed_attempt_has_a_file_of_its_own(folder):
+    slot = store.Slot.of(folder.study, folder.session, "hk", 1, "20_training")
+    failed = Failure(kind="GangFailed", reason="rank 2 died", place="hk")
+    for number in (1, 2, 3):
+        path = folder.failure_file("hk", 1, "20_training")
+        assert path.name == f"20_training.failure-{number}.parquet"
+        assert folder.attempts("hk", 1, "20_training") == number - 1
+        store.write_part(path, folder.study, slot, [failed], complete=False, provenance={})
+    assert store.reasons_in(path) == ["rank 2 died"]
+    assert folder.attempts("hk", 2, "20_training") == 0
+
+
+def test_a_session_comes_back_with_its_study_and_provenance(folder, demo):
+    again = store.SessionFolder.open(folder.path)
+    assert again == folder and again.study == demo
+    assert again.provenance() == {"git_sha": "abc"}
+
+
+def test_what_was_not_noted_yet_is_an_empty_journal(folder):
+    assert folder.notes("rounds") == []
+    assert folder.sittings() == 0
+    for number in (1, 2):
+        (folder.path / f"sitting-{number}.json").write_text("{}")
+    assert folder.sittings() == 2
+
+
+def test_a_session_of_another_schema_is_refused(folder):
+    file = folder.path / "session.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "schema": 2}))
+    with pytest.raises(Damaged, match="schema 2.*schema 1"):
+        store.SessionFolder.open(folder.path)
+
+
+def test_a_folder_without_a_session_and_an_unknown_name_are_told_apart(folder, tmp_path):
+    with pytest.raises(NotFound, match=r"session\.json"):
+        store.SessionFolder.open(tmp_path)
+    with pytest.raises(NotFound, match=f"session of demo.*{folder.session}"):
+        store.find("demo", "20200101T000000.000Z")
