@@ -30,8 +30,12 @@ def study(folder: Path, **changes) -> Path:
 
 
 def environment(data: Path) -> dict:
-    """The environment of a command that keeps its runs in `data`."""
-    return {**os.environ, "HOMEPORT_DATA": str(data), "HOMEPORT_ROOT": str(root())}
+    """The environment of a command that keeps its runs in `data`, and its turn beside it.
+
+    So a suite may run while something is measured: its own runs are about how, not how fast.
+    """
+    own = {"HOMEPORT_DATA": str(data), "HOMEPORT_RUNTIME": f"{data}-runtime"}
+    return {**os.environ, **own, "HOMEPORT_ROOT": str(root())}
 
 
 def homeport(data: Path, *words: object, timeout_s: float = 240) -> subprocess.CompletedProcess:
@@ -61,8 +65,9 @@ def listen_to_ctrl_c():
 
 
 def kill(child: subprocess.Popen, signal_number: int = signal.SIGKILL) -> int:
-    """Send one process (not its children) a signal and wait for its end."""
-    os.kill(child.pid, signal_number)
+    """Send one process (not its children) a signal and wait for its end; an ended one is fine."""
+    if child.poll() is None:
+        os.kill(child.pid, signal_number)
     return child.wait(60)
 
 

@@ -31,7 +31,7 @@ StudyName = Annotated[str, typer.Argument(help="A study in params/studies, or a 
 @app.command()
 def run(
     study: StudyName,
-    resume: Annotated[bool, typer.Option(help="Go on with the newest session.")] = False,
+    resume: Annotated[bool, typer.Option(help="Go on with a session that lacks parts.")] = False,
     only: Annotated[str | None, typer.Option(metavar="HOST", help="Measure one host.")] = None,
     region: Annotated[str | None, typer.Option(help="Measure the hosts of one region.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Fewer rounds than the study has.")] = None,

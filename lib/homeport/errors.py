@@ -157,6 +157,19 @@ class CapExceeded(HomeportError):
         self.cap, self.predicted, self.allowed, self.where = cap, predicted, allowed, where
 
 
+class CannotWrite(HomeportError):
+    """The disk is full, read-only, or not ours to write; what was measured so far is kept."""
+
+    exit_code = 3
+
+    def __init__(self, path: str, reason: str):
+        super().__init__(
+            f"cannot write {path}: {reason}. Make room, or name another folder in HOMEPORT_DATA; "
+            "what was measured so far is kept"
+        )
+        self.path, self.reason = path, reason
+
+
 class NotComparable(HomeportError):
     """Data that may be described but must not be compared (single, or not interleaved)."""
 

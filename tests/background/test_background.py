@@ -6,9 +6,21 @@ import pytest
 from processes import children
 
 from homeport import store
-from homeport.background import Background, record, records, seen, write_segments
+from homeport.background import (
+    EVERYTHING,
+    Background,
+    close_gap,
+    gaps,
+    open_gap,
+    record,
+    records,
+    seen,
+    unwritten_rounds,
+    write_segments,
+)
 from homeport.metrics import Failure
 from homeport.places import Local
+from homeport.probes.interaction import parse
 
 
 @pytest.fixture
@@ -121,6 +133,89 @@ def test_a_stream_that_dies_is_started_again_and_nothing_is_lost(folder, places)
     assert first >= 3 and len(echoes) > first
     assert len({r.sequence for r in echoes}) == len(echoes)
     assert folder.notes("troubles")[0]["stream"] == "ping-guangdong"
+
+
+def test_a_policy_server_that_dies_is_no_fault_of_the_path(folder, places):
+    background = Background(folder, places, ["hk"])
+    background.start()
+    time.sleep(1.0)
+    folder.note("rounds", round=1, time_s=time.time())
+    time.sleep(2.0)
+    before_s = time.time()
+    victim = background._servers["hk"].child
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    background.notice()
+    time.sleep(1.5)
+    assert background.revive() == ["policy at hk"] and not background.revive()
+    back_s = time.time()
+    time.sleep(2.0)
+    folder.note("rounds", round=None, time_s=time.time())
+    time.sleep(record.settled_after_s(folder))
+    background.stop()
+    raw = [s for _, text in record._raw(folder, "steps-guangdong", "hk") for s in parse(text)]
+    assert any(s.overdue_ms for s in raw), "the raw file keeps what happened"
+    write_segments(folder, 1)
+    found = store.read(folder)
+    steps, echoes = found.values("step_ms"), found.values("rtt_ms")
+    assert found.values("step_overdue_ms").empty
+    assert (steps["time_s"] < before_s).any() and (steps["time_s"] > back_s).any()
+    assert ((echoes["time_s"] > before_s) & (echoes["time_s"] < back_s)).any(), "pings go on"
+    failed = found.failures()
+    assert list(failed["failure"]) == ["PolicyServerEnded"]
+    assert "exit code -9" in failed["reason"].iloc[0] and failed["place"].iloc[0] == "hk"
+
+
+def test_a_round_gone_on_with_gets_a_further_segment(folder, places):
+    """A failed part is measured again by a later sitting: what its background saw counts too."""
+    for sitting in (1, 2):
+        background = Background(folder, places, ["hk"])
+        background.start()
+        folder.note("rounds", round=1, time_s=time.time())
+        time.sleep(1.0)
+        folder.note("rounds", round=None, time_s=time.time())
+        time.sleep(record.settled_after_s(folder))
+        write_segments(folder, 1)
+        write_segments(folder, 1)
+        background.stop()
+        files = folder.segment_files("guangdong", "hk", 1)
+        assert [p.name for p in files] == [
+            "background-guangdong.parquet",
+            "background-guangdong.2.parquet",
+        ][:sitting]
+        assert store.read_part_header(files[-1]).provenance["sittings"] == [sitting]
+    assert unwritten_rounds(folder, "hk") == []
+    spans = record.windows(folder, 1)
+    raw = {
+        (r.metric, r.sequence)
+        for r in seen(folder, "hk")
+        if any(a <= r.time_s < b for a, b in spans)
+    }
+    rows = store.read(folder).frame
+    stored = list(map(tuple, rows[["metric", "sequence"]].to_numpy()))
+    assert len(stored) == len(set(stored)) and set(stored) == raw
+
+
+def note_gap(folder, **kept):
+    facts = {"kind": "WorldBroken", "reason": "the relay ended", "place": None, "open_s": 2.0}
+    return open_gap(folder, **{**facts, "streams": EVERYTHING, **kept})
+
+
+def test_a_gap_without_an_end_lasts_until_the_next_sitting(folder):
+    folder.note("sittings", event="begin", time_s=10.0)
+    note_gap(folder)
+    (gap,) = gaps(folder, "tokyo")
+    assert gap.end_s == float("inf") and gap.noticed_s - gap.begin_s == 2.0
+    folder.note("sittings", event="begin", time_s=time.time() + 5)
+    (gap,) = gaps(folder, "hk-twin")
+    assert gap.end_s == folder.notes("sittings")[-1]["time_s"]
+
+
+def test_a_gap_of_one_place_is_that_of_its_twin_and_of_no_other(folder):
+    gap = note_gap(folder, place="hk", streams=("steps",))
+    close_gap(folder, gap)
+    assert [len(gaps(folder, host)) for host in folder.study.measured] == [1, 0, 0, 1]
+    assert gaps(folder, "hk")[0].end_s >= gaps(folder, "hk")[0].noticed_s
 
 
 def test_raw_output_of_something_else_is_a_failure_that_names_it(folder):

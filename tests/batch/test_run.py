@@ -209,8 +209,11 @@ def test_an_interrupted_run_leaves_nothing_running_and_goes_on(tmp_path, name):
     path = small.study(tmp_path / "params", **SHORT)
     data = tmp_path / "runs"
     child = small.started(data, "run", path, log=tmp_path / "log")
-    small.wait_for(lambda: small.parts(data), timeout_s=90, what="the first part")
-    assert small.kill(child, getattr(signal, name)) == 130
+    try:
+        small.wait_for(lambda: small.parts(data), timeout_s=90, what="the first part")
+        assert small.kill(child, getattr(signal, name)) == 130
+    finally:
+        small.kill(child)
     assert "interrupted" in (tmp_path / "log").read_text()
     small.wait_for(lambda: not of_environment(str(data)), timeout_s=5, what="end of everything")
     before = small.parts(data)
@@ -224,10 +227,12 @@ def test_an_interrupted_run_leaves_nothing_running_and_goes_on(tmp_path, name):
 def test_two_runs_do_not_meet(tmp_path):
     path = small.study(tmp_path / "params", **SHORT)
     child = small.started(tmp_path / "runs", "run", path, log=tmp_path / "log")
-    holder = tmp_path / "runs" / ".run.lock.holder"
-    small.wait_for(holder.exists, timeout_s=30, what="the lock")
-    second = small.homeport(tmp_path / "runs", "run", path)
-    assert second.returncode == 2 and str(child.pid) in second.stderr
-    small.kill(child)
+    holder = tmp_path / "runs-runtime" / "turn.holder"
+    try:
+        small.wait_for(holder.exists, timeout_s=30, what="the lock")
+        second = small.homeport(tmp_path / "runs", "run", path)
+        assert second.returncode == 2 and str(child.pid) in second.stderr
+    finally:
+        small.kill(child)
     third = small.homeport(tmp_path / "runs", "run", path, "--resume")
     assert third.returncode in (0, 4, 5), f"a stale lock must not hold: {third.stderr}"

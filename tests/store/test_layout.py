@@ -17,7 +17,10 @@ def folder(demo, data_folder):
 def test_everything_of_a_host_lies_under_its_region(folder):
     top = folder.path / "hong-kong" / "hk"
     assert folder.part_file("hk", 3, "20_training") == top / "03" / "20_training.parquet"
-    assert folder.segment_file("guangdong", "hk", 3) == top / "03" / "background-guangdong.parquet"
+    assert (
+        folder.next_segment_file("guangdong", "hk", 3)
+        == top / "03" / "background-guangdong.parquet"
+    )
     assert folder.raw_folder("hk") == top / "raw"
     assert folder.raw_folder("hk-twin") == folder.path / "hong-kong" / "hk-twin" / "raw"
 
@@ -46,6 +49,25 @@ def test_what_was_not_noted_yet_is_an_empty_journal(folder):
     for number in (1, 2):
         (folder.path / f"sitting-{number}.json").write_text("{}")
     assert folder.sittings() == 2
+
+
+def test_a_session_says_what_was_asked_of_it(folder, demo):
+    everything = {"only": None, "region": None, "rounds": None, "hosts": demo.measured}
+    assert folder.selection == everything
+    asked = {"only": "hk", "region": None, "rounds": 2, "hosts": ["hk", "hk-twin"]}
+    other = store.SessionFolder.create(demo, provenance={}, selection=asked)
+    assert store.SessionFolder.open(other.path).selection == asked
+    file = folder.path / "session.json"
+    old = json.loads(file.read_text())
+    del old["selection"]
+    file.write_text(json.dumps(old))
+    assert folder.selection == everything, "sessions from before it was kept"
+
+
+def test_what_sittings_ran_on_comes_back_in_their_order(folder):
+    for number in (10, 2, 1):
+        (folder.path / f"sitting-{number}.json").write_text(json.dumps({"world": number}))
+    assert folder.sitting_facts() == [{"world": 1}, {"world": 2}, {"world": 10}]
 
 
 def test_a_session_of_another_schema_is_refused(folder):

@@ -1,14 +1,16 @@
 """From raw output to measurements: which round, and was the link idle or loaded?"""
 
 import dataclasses
+import math
 import time
 from collections.abc import Iterator
 
+from homeport.background.gaps import failure_of, gaps
 from homeport.background.streams import INTERVAL_S
 from homeport.errors import UnreadableOutput
 from homeport.metrics import Failure, Measurement, Record
 from homeport.probes import interaction, ping
-from homeport.store import BACKGROUND, SessionFolder, Slot, write_part
+from homeport.store import BACKGROUND, SessionFolder, Slot, read_part_header, write_part
 
 Span = tuple[float, float]
 
@@ -52,7 +54,10 @@ def _sitting_end(folder: SessionFolder, at: float) -> float:
 
 
 def records(folder: SessionFolder, site: str, host: str) -> list[Record]:
-    """Every settled sample of one site and host so far, labelled; troubles as failures."""
+    """Every settled sample of one site and host so far, labelled; troubles as failures.
+
+    What was sent in a gap says nothing of the path: it stays in the raw files alone.
+    """
     found: list[Record] = []
     pair = {"source": site, "target": host}
     for number, text in _raw(folder, f"ping-{site}", host):
@@ -68,8 +73,8 @@ def records(folder: SessionFolder, site: str, host: str) -> list[Record]:
             found += interaction.failures(text, **pair)
         except UnreadableOutput as odd:
             found.append(_unreadable(odd, **pair))
-    spans = loads(folder, site, host)
-    return [_labelled(record, spans) for record in found]
+    spans, holes = loads(folder, site, host), gaps(folder, host)
+    return [_labelled(r, spans) for r in found if not any(hole.covers(r) for hole in holes)]
 
 
 def _raw(folder: SessionFolder, stem: str, host: str) -> Iterator[tuple[int, str]]:
@@ -98,31 +103,60 @@ def _labelled(record: Record, spans: list[Span]) -> Record:
 
 def seen(folder: SessionFolder, host: str) -> list[Record]:
     """What the background saw so far of one host, from every site."""
-    return [r for site in sorted(folder.study.sites) for r in records(folder, site, host)]
+    sites = sorted(folder.study.sites)
+    told = [failure_of(g, site, host) for site in sites for g in gaps(folder, host)]
+    return [r for site in sites for r in records(folder, site, host)] + told
 
 
 def unwritten_rounds(folder: SessionFolder, host: str) -> list[int]:
-    """Rounds that have begun and lack a segment of this host from some site."""
+    """Rounds of which some stretch lies in no segment of this host from some site."""
     begun = sorted({n["round"] for n in folder.notes("rounds") if n["round"] is not None})
-    sites = folder.study.sites
-    return [r for r in begun if any(not folder.segment_file(s, host, r).exists() for s in sites)]
+    return [r for r in begun if any(_unwritten(folder, s, host, r) for s in folder.study.sites)]
+
+
+def _unwritten(folder: SessionFolder, site: str, host: str, round: int) -> list[Span]:
+    """The stretches of a round that no segment holds yet: a resumed round has more than one."""
+    parts = [read_part_header(path) for path in folder.segment_files(site, host, round)]
+    written = {start for part in parts for start, _ in part.provenance["windows"]}
+    return [span for span in windows(folder, round) if span[0] not in written]
 
 
 def write_segments(folder: SessionFolder, round: int) -> None:
-    """Write the segments of one round that are still missing; each is written once.
+    """Write what no segment holds yet of one round; each segment is written once.
 
     Call it when the round is over and `settled_after_s` has passed, so that no sample of it is
-    still under way.
+    still under way. A round that a later sitting went on with gets a further segment.
     """
-    spans = windows(folder, round)
     for host in folder.study.measured:
         for site in folder.study.sites:
-            path = folder.segment_file(site, host, round)
-            if path.exists() or not folder.raw_folder(host).is_dir():
+            spans = _unwritten(folder, site, host, round)
+            if not spans or not folder.raw_folder(host).is_dir():
                 continue
             slot = Slot.of(folder.study, folder.session, host, round, BACKGROUND)
             ours = [r for r in records(folder, site, host) if _inside(r, spans)]
-            write_part(path, folder.study, slot, ours, provenance={"windows": spans})
+            ours += _gaps_inside(folder, site, host, spans)
+            path = folder.next_segment_file(site, host, round)
+            facts = {"windows": [_finite(s) for s in spans], "sittings": _sittings(folder, spans)}
+            write_part(path, folder.study, slot, ours, provenance=facts)
+
+
+def _gaps_inside(folder: SessionFolder, site: str, host: str, spans: list[Span]) -> list[Failure]:
+    return [
+        failure_of(hole, site, host, not_before_s=start)
+        for hole in gaps(folder, host)
+        for start, end in spans
+        if hole.begin_s < end and hole.end_s > start
+    ]
+
+
+def _finite(span: Span) -> tuple[float, float | None]:
+    return span[0], span[1] if math.isfinite(span[1]) else None
+
+
+def _sittings(folder: SessionFolder, spans: list[Span]) -> list[int]:
+    """The number of the sitting in which each stretch was measured."""
+    begun = [n["time_s"] for n in folder.notes("sittings") if n["event"] == "begin"]
+    return [sum(at <= start for at in begun) for start, _ in spans]
 
 
 def _inside(record: Record, spans: list[Span]) -> bool:

@@ -1,13 +1,9 @@
 """Running a study from its plan to its decision; stopped at any moment, it can go on."""
 
-import contextlib
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-import filelock
 
 from homeport import emulate, store
 from homeport.background import unwritten_rounds, write_segments
@@ -15,16 +11,17 @@ from homeport.batch import pages
 from homeport.batch.judge import judge
 from homeport.batch.plan import PlannedPart, choose_hosts, plan, shorter
 from homeport.batch.predict import PAGE_S, check_caps, part_s, predict
-from homeport.errors import Busy, Damaged, NotFound
+from homeport.errors import Damaged, HomeportError, NotFound, WorldBroken
 from homeport.metrics import Failure
 from homeport.params import Study, data_folder, notebooks_folder, root
-from homeport.session import Gateway, Live
+from homeport.session import Gateway, Live, turn
 from homeport.store import SessionFolder, Slot
 
 if TYPE_CHECKING:
     from homeport.decide import Decision
 
 STUDY_PAGES = ("30_comparison", "40_decision")
+_RESUMABLE = "a session with the same parameters (to start a new one leave --resume out)"
 # A page may take this many times its predicted seconds, and this long besides, before it is ended.
 _PATIENCE = 3.0
 _PATIENCE_S = 90.0
@@ -96,8 +93,9 @@ def is_complete(folder: SessionFolder, part: PlannedPart) -> bool:
 
 
 def missing_parts(folder: SessionFolder) -> list[PlannedPart]:
-    """The parts of the whole study that a session lacks, in order."""
-    return [part for part in plan(folder.study) if not is_complete(folder, part)]
+    """The parts that a session was to measure and lacks, in order."""
+    parts = plan(folder.study, hosts=folder.selection["hosts"])
+    return [part for part in parts if not is_complete(folder, part)]
 
 
 def prepare(
@@ -134,15 +132,19 @@ def run(
 ) -> Outcome:
     """Measure what is missing of a study, then judge it.
 
-    Call it from the main thread. With `resume`, the newest session of the same study goes on;
-    complete parts are kept. Raises BadParameter, NotFound and CapExceeded before anything runs,
-    Busy when another run holds the lock, NoEmulation without the means for a world.
+    Call it from the main thread. With `resume`, a session of the same study goes on as it was
+    asked for (see `to_resume`); complete parts are kept. Raises BadParameter, NotFound and
+    CapExceeded before anything runs, Busy when another run holds the lock, NoEmulation without
+    the means for a world, CannotWrite when the disk refuses.
     """
-    study, parts = prepare(study, rounds=rounds, only=only, region=region)
+    asked = {"only": only, "region": region, "rounds": rounds}
+    old = to_resume(study, asked) if resume else None
+    asked = {key: old.selection[key] for key in asked} if old else asked
+    study, parts = prepare(study, **asked)
     check_caps(study, predict(study, parts))
-    with _lock():
+    with turn(f"homeport run {study.name}"):
         emulate.sweep()
-        folder = _to_resume(study) if resume else _new(study, parts)
+        folder = old or _new(study, parts, asked)
         run_state = _Run(folder, parts, tell)
         notes = _measure(run_state)
         _write_left_over_segments(folder)
@@ -150,40 +152,43 @@ def run(
         return Outcome(folder, decision, tuple(run_state.todo()), (*notes, *judged))
 
 
-@contextlib.contextmanager
-def _lock() -> Iterator[None]:
-    """One run at a time on this machine: two would load the same links and the same cores."""
-    data_folder().mkdir(parents=True, exist_ok=True)
-    holder = data_folder() / ".run.lock.holder"
-    lock = filelock.FileLock(data_folder() / ".run.lock", blocking=False)
-    try:
-        with lock:
-            holder.write_text(f"process {os.getpid()}, since {time.ctime()}")
-            yield
-    except filelock.Timeout:
-        told = holder.read_text() if holder.exists() else "another process"
-        raise Busy(str(data_folder()), told) from None
-
-
-def _new(study: Study, parts: list[PlannedPart]) -> SessionFolder:
+def _new(study: Study, parts: list[PlannedPart], asked: dict) -> SessionFolder:
     emulate.check()
     prediction = predict(study, parts)
     facts = {"predicted": prediction.__dict__, **store.controller_provenance()}
-    return SessionFolder.create(study, provenance=facts)
+    hosts = [host for host in study.measured if host in {part.host for part in parts}]
+    return SessionFolder.create(study, provenance=facts, selection={**asked, "hosts": hosts})
 
 
-def _to_resume(study: Study) -> SessionFolder:
+def to_resume(study: Study, asked: dict) -> SessionFolder:
+    """The session that --resume goes on with: the newest that lacks something, else the newest.
+
+    Only sessions with today's parameters count; of what was `asked` for (only, region, rounds),
+    what is given must be what that session was asked for, and what is None is taken from it.
+    Raises NotFound without a session, Damaged if all there are have other parameters.
+    """
     names = store.session_names(study.name, kind="run")
-    if not names:
-        raise NotFound("session to resume", study.name, [])
-    newest = store.open_session(study.name, names[-1])
-    if newest.study != study:
-        raise Damaged(
-            str(newest.path),
-            "a study whose parameters differ from those of today",
-            "the same parameters (start a new session: leave --resume out)",
-        )
-    return newest
+    fitting, other = [], []
+    for name in reversed(names):
+        try:
+            folder = store.open_session(study.name, name)
+            selection = folder.selection
+            same = folder.study == shorter(study, selection["rounds"])
+        except HomeportError as wrong:
+            other.append(str(wrong))
+            continue
+        if not same:
+            other.append(f"{folder.path}: its parameters differ from those of today")
+        elif all(value in (None, selection[key]) for key, value in asked.items()):
+            fitting.append(folder)
+    for folder in fitting:
+        if missing_parts(folder):
+            return folder
+    if fitting:
+        return fitting[0]
+    if other:
+        raise Damaged(str(data_folder() / study.name), other[0], _RESUMABLE)
+    raise NotFound("session to resume", study.name, names)
 
 
 def _measure(state: _Run) -> list[str]:
@@ -204,13 +209,26 @@ def _measure(state: _Run) -> list[str]:
                 live.begin_round(round)
             attempt = 1 + state.folder.attempts(part.host, part.round, part.notebook)
             gateway.about = {"position": part.position, "attempt": attempt}
-            _one(state, live, part, number, todo)
+            try:
+                live.check()
+                _one(state, live, part, number, todo)
+                live.check()
+            except WorldBroken as broken:
+                # Nothing of what comes would be a measurement, and what went wrong is ours.
+                notes.append(f"stopped: {broken}")
+                _blame(state.folder, part, broken)
+                break
         live.close_rounds()
     return notes
 
 
+def _blame(folder: SessionFolder, part: PlannedPart, broken: WorldBroken) -> None:
+    """What the part's own failure says is a consequence: the cause stands last, and counts."""
+    if not is_complete(folder, part):
+        _write_failure(folder, part, type(broken).__name__, str(broken), {})
+
+
 def _one(state: _Run, live: Live, part: PlannedPart, number: int, todo: list[PlannedPart]):
-    live.check()
     began = time.monotonic()
     ended = _execute(state.folder, part, state._expected_s(part))
     took_s = time.monotonic() - began
@@ -254,13 +272,17 @@ def _execute(folder: SessionFolder, part: PlannedPart, expected_s: float) -> str
 def _record_failure(folder: SessionFolder, part: PlannedPart, ended: pages.PageRun) -> str:
     reason = ended.reason or "the page ran but left no part"
     kind = (ended.error or "PageFailed").rsplit(".", 1)[-1]
+    facts = {"page": ended.status, "unexecuted_cells": list(ended.unexecuted_cells)}
+    _write_failure(folder, part, kind, reason, facts)
+    return reason
+
+
+def _write_failure(folder: SessionFolder, part: PlannedPart, kind: str, reason: str, facts: dict):
     place = folder.study.place_of(part.host)
     record = Failure(kind=kind, reason=reason, place=place, time_s=time.time())
     slot = Slot.of(folder.study, folder.session, part.host, part.round, part.notebook)
     path = folder.failure_file(part.host, part.round, part.notebook)
-    facts = {"page": ended.status, "unexecuted_cells": list(ended.unexecuted_cells)}
     store.write_part(path, folder.study, slot, [record], complete=False, provenance=facts)
-    return reason
 
 
 def _write_left_over_segments(folder: SessionFolder) -> None:

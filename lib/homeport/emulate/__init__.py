@@ -5,7 +5,7 @@ from homeport.emulate.lab import LabStatus
 from homeport.emulate.network import Network
 from homeport.emulate.privilege import check
 from homeport.emulate.profile import Access, Bursts, Counters, Profile
-from homeport.emulate.state import Ended, sweep
+from homeport.emulate.state import Ended, runtime_folder, sweep
 from homeport.emulate.table import Stamp
 from homeport.emulate.world import World
 
@@ -22,5 +22,6 @@ __all__ = [
     "check",
     "lab",
     "privilege",
+    "runtime_folder",
     "sweep",
 ]

@@ -9,11 +9,12 @@ import time
 import uuid
 
 from homeport import emulate
-from homeport.background import Background, unwritten_rounds, write_segments
+from homeport.background import EVERYTHING, Background, open_gap, unwritten_rounds, write_segments
 from homeport.background.record import settled_after_s
 from homeport.errors import WorldBroken
 from homeport.metrics import Failure, Measurement, Record
 from homeport.places import Place
+from homeport.session.watch import Watch
 from homeport.store import SessionFolder, controller_provenance
 from homeport.store.atomic import write_text
 from homeport.train import Agent, GangResult, GangSpec, run_gang, start_agents
@@ -33,6 +34,7 @@ class Live:
         self._gang = threading.Lock()
         self._relay_since = (0.0, 0.0)
         self._round_began_s = 0.0
+        self._world_gap: str | None = None
 
     def __enter__(self) -> "Live":
         try:
@@ -58,6 +60,21 @@ class Live:
         self.background.start()
         self._relay_since = (time.monotonic(), self.world.cpu_s())
         self._write_provenance()
+        self._stack.enter_context(Watch(self._notice))
+
+    def _notice(self) -> None:
+        """Note at once what has ended: from here on, samples tell nothing of the paths."""
+        if not self.world.alive() and self._world_gap is None:
+            self._world_gap = open_gap(
+                self.folder,
+                kind=WorldBroken.__name__,
+                reason="the relay of the emulated world ended by itself",
+                place=None,
+                streams=EVERYTHING,
+                open_s=settled_after_s(self.folder),
+            )
+        if self._world_gap is None:
+            self.background.notice()
 
     def _write_provenance(self) -> None:
         facts = {
@@ -100,14 +117,14 @@ class Live:
 
         Call it from the main thread.
         """
+        if not self.world.alive():
+            raise WorldBroken("the relay of the emulated world ended by itself")
         self.background.revive()
         for name, agent in self.agents.items():
             if not agent.alive:
                 agent.stop()
                 self.folder.note("troubles", time_s=time.time(), agent=name)
                 self.agents[name] = Agent.start(self.places[name])
-        if not self.world.alive():
-            raise WorldBroken("the relay of the emulated world ended; see its log and run again")
 
     def strategies(self, host: str, round: int) -> list:
         """The study's strategies in this slot's random order, drawn from the study's seed."""

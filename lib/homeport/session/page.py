@@ -15,9 +15,11 @@ from homeport.params import load_study
 from homeport.session import tables
 from homeport.session.gateway import VARIABLE, ask, ask_records
 from homeport.session.live import Live
+from homeport.session.turn import turn
 from homeport.store import SessionFolder, Slot, controller_provenance, open_session, write_part
 
 SINGLE = "single"
+_OTHERS_TRAIN_S = 120.0  # how long a page waits for its turn: another page's training is over then
 _PAGE_TIMEOUT_S = 3600.0  # the runner ends a part much earlier, by its own deadline
 
 
@@ -41,7 +43,8 @@ class Page:
         if self.live is None:
             return ask_records(os.environ[VARIABLE], **self._request(what))
         if what == "train":
-            return self.live.train(self.host, self.round).records
+            with turn(f"page {self.notebook}", wait_s=_OTHERS_TRAIN_S):
+                return self.live.train(self.host, self.round).records
         return self.live.relay(self.host)
 
     def _request(self, what: str) -> dict:

@@ -75,11 +75,22 @@ def stages(records: list[Record]) -> pd.DataFrame:
 
 
 def traffic(records: list[Record], host: str) -> pd.DataFrame:
-    """Median bytes of an update at the learner, by theory and as counted on its interface."""
+    """Median bytes of an update, a row per strategy and place; the learner at `host` comes first.
+
+    Payload by theory is that of all ranks at the place; beside it what their common interface
+    counted. Updates in which the place synchronised nothing are left out.
+    """
     got = frame(records)
-    ours = got[got["metric"].isin(_BYTES) & (got["source"] == host) & (got["phase"] == "loaded")]
-    table = ours.pivot_table(index="strategy", columns="metric", values="value", aggfunc="median")
-    return table.reindex(columns=_BYTES).round(0).reset_index()
+    ours = got[got["metric"].isin([*_BYTES, "syncs"]) & (got["phase"] == "loaded")]
+    ours = ours.rename(columns={"source": "place"})
+    each = ours.pivot_table(
+        index=["strategy", "place", "sequence"], columns="metric", values="value", aggfunc="sum"
+    ).reindex(columns=[*_BYTES, "syncs"])
+    table = each[each["syncs"] > 0].groupby(["strategy", "place"])[_BYTES].median()
+    learner_first = table.reset_index().sort_values(
+        ["strategy", "place"], key=lambda names: names.where(names != host, "")
+    )
+    return learner_first.round(0).reset_index(drop=True)
 
 
 def failures(records: list[Record]) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """What was measured, on disk: immutable Parquet parts, written atomically, read as one frame."""
 
+from homeport.store.atomic import writing
 from homeport.store.layout import SessionFolder, open_session, session_names
 from homeport.store.parts import (
     SCHEMA,
@@ -29,4 +30,5 @@ __all__ = [
     "reasons_in",
     "session_names",
     "write_part",
+    "writing",
 ]

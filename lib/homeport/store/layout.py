@@ -25,6 +25,14 @@ def _folder_name(region: str) -> str:
     return re.sub(r"[\W_]+", "-", region.strip().lower())[:60].strip("-") or "region"
 
 
+def _segment_name(site: str, number: int) -> str:
+    return f"background-{site}{f'.{number}' if number > 1 else ''}.parquet"
+
+
+def _everything(study: Study) -> dict:
+    return {"only": None, "region": None, "rounds": None, "hosts": study.measured}
+
+
 @dataclass(frozen=True)
 class SessionFolder:
     """One session of one study on disk."""
@@ -35,8 +43,13 @@ class SessionFolder:
     kind: str
 
     @classmethod
-    def create(cls, study: Study, *, kind: str = "run", provenance: dict) -> "SessionFolder":
-        """Make the folder of a new session and write its session.json."""
+    def create(
+        cls, study: Study, *, kind: str = "run", provenance: dict, selection: dict | None = None
+    ) -> "SessionFolder":
+        """Make the folder of a new session and write its session.json.
+
+        `selection` says what of the study was asked for; see the property of that name.
+        """
         name = new_session_name(kind)
         folder = cls(data_folder() / study.name / name, study, name, kind)
         content = {
@@ -44,6 +57,7 @@ class SessionFolder:
             "session": name,
             "kind": kind,
             "study": json.loads(study.model_dump_json()),
+            "selection": selection or _everything(study),
             "provenance": provenance,
         }
         write_text(folder.path / "session.json", json.dumps(content, indent=1, ensure_ascii=False))
@@ -64,9 +78,25 @@ class SessionFolder:
             raise Damaged(str(file), str(wrong).splitlines()[0], "a readable session") from wrong
         return cls(path, study, content["session"], content["kind"])
 
+    def _content(self) -> dict:
+        return json.loads((self.path / "session.json").read_text(encoding="utf-8"))
+
     def provenance(self) -> dict:
         """What was written about the controller when the session began."""
-        return json.loads((self.path / "session.json").read_text(encoding="utf-8"))["provenance"]
+        return self._content()["provenance"]
+
+    @property
+    def selection(self) -> dict:
+        """What of the study this session was to measure, as asked for on the command line.
+
+        Keys: `only`, `region`, `rounds` (None where not given) and `hosts`, those planned.
+        """
+        return self._content().get("selection") or _everything(self.study)
+
+    def sitting_facts(self) -> list[dict]:
+        """What each sitting ran on: world, agents, tools, controller; oldest first."""
+        numbered = sorted((int(p.stem.split("-")[1]), p) for p in self.path.glob("sitting-*.json"))
+        return [json.loads(path.read_text(encoding="utf-8")) for _, path in numbered]
 
     def host_folder(self, host: str) -> Path:
         """Where everything of one host lies."""
@@ -85,9 +115,18 @@ class SessionFolder:
         number = self.attempts(host, round, notebook) + 1
         return self.round_folder(host, round) / f"{notebook}.failure-{number}.parquet"
 
-    def segment_file(self, site: str, host: str, round: int) -> Path:
-        """The background segment of one site, host and round."""
-        return self.round_folder(host, round) / f"background-{site}.parquet"
+    def segment_files(self, site: str, host: str, round: int) -> list[Path]:
+        """The background segments of one site, host and round; a resumed round has several."""
+        folder = self.round_folder(host, round)
+        found = []
+        while (path := folder / _segment_name(site, len(found) + 1)).exists():
+            found.append(path)
+        return found
+
+    def next_segment_file(self, site: str, host: str, round: int) -> Path:
+        """Where the next background segment of one site, host and round goes."""
+        number = len(self.segment_files(site, host, round)) + 1
+        return self.round_folder(host, round) / _segment_name(site, number)
 
     def raw_folder(self, host: str) -> Path:
         """Tool output as it was printed, all rounds of a host."""

@@ -103,7 +103,7 @@ def write_part(
 ) -> None:
     """Write measurements and failures of one part, atomically; an existing part is refused.
 
-    Raises Damaged if `path` exists (a part is written once), OSError if the disk refuses.
+    Raises Damaged if `path` exists (a part is written once), CannotWrite if the disk refuses.
     """
     if path.exists():
         raise Damaged(str(path), "a part that is already there", "an empty place (parts are final)")
