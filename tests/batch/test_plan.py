@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from homeport.batch import check_caps, plan, predict, prepare
+from homeport.batch import check_caps, describe, plan, predict, prepare
 from homeport.batch.plan import choose_hosts
 from homeport.errors import CapExceeded, NotFound
 
@@ -49,8 +49,17 @@ def test_fewer_rounds_make_another_study(demo):
     assert shorter.rounds == 2 and shorter != demo
     assert shorter.notebooks["10_network"] == [1]
     assert max(part.round for part in parts) == 2
-    with pytest.raises(NotFound):
-        prepare(demo, rounds=7, only=None, region=None)
+    assert shorter.notebooks["20_training"] == "all"
+    for rounds in (7, 0, -1):
+        with pytest.raises(NotFound):
+            prepare(demo, rounds=rounds, only=None, region=None)
+    for whole in (None, 6):
+        assert prepare(demo, rounds=whole, only=None, region=None)[0] == demo
+
+
+def test_a_plan_can_be_told_as_plain_mappings(demo):
+    assert describe(plan(demo))[0]["position"] == 0
+    assert set(describe(plan(demo))[0]) == {"position", "round", "host", "notebook"}
 
 
 def test_the_demo_fits_its_caps_and_a_run_beyond_them_is_refused(demo):
@@ -62,6 +71,31 @@ def test_the_demo_fits_its_caps_and_a_run_beyond_them_is_refused(demo):
         with pytest.raises(CapExceeded, match=cap) as caught:
             check_caps(demo.model_copy(update={"caps": low}), prediction)
         assert caught.value.exit_code == 2
+
+
+def test_a_prediction_is_the_sum_of_what_is_known_beforehand(demo):
+    """Los Angeles alone, one round: one round trip is 0.204 s, a pass has 4 synchronisations."""
+    parts = plan(demo, rounds=1, hosts=["la"])
+    assert [part.name for part in parts] == [
+        "round 1 · la · 10_network",
+        "round 1 · la · 20_training",
+    ]
+    warm_up_s = 2 * (0.3 + 4 * 0.204)
+    training_s = 0.5 + 12 * 0.204 + 2 * (5.0 + warm_up_s)
+    minutes = (15.0 + 2 * 2.5 + training_s + 15.0) / 60
+    # 9,155 parameters of 4 bytes, two workers, both directions, a tenth more on the wire.
+    payload, collect_s = 2 * 2 * 9155 * 4 * 1.1, 8 * 16 / 10_000
+    star = (5.0 / (collect_s + 4 * 0.204) + 2) * 4 * payload
+    local = (5.0 / (collect_s + 0.204) + 2) * payload
+    found = predict(demo, parts)
+    assert found.parts == 2 and found.minutes == pytest.approx(minutes)
+    assert found.gigabytes == pytest.approx((star + local) / 1e9)
+    assert found.usd == pytest.approx(demo.prices["la"].usd_per_hour * minutes / 60)
+
+
+def test_a_host_and_its_twin_are_paid_once(demo):
+    both = predict(demo, plan(demo, rounds=1, hosts=["hk", "hk-twin"]))
+    assert both.usd == pytest.approx(demo.prices["hk"].usd_per_hour * both.minutes / 60)
 
 
 def test_parameters_of_the_policy_are_counted_as_stable_baselines3_does(demo):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from homeport.errors import UnreadableOutput
+from homeport.metrics import Measurement
 from homeport.places import Local, stop
 from homeport.probes import ping
 from homeport.probes.ping import Echo
@@ -23,7 +24,7 @@ def read(text):
 
 def test_every_reply_is_an_echo_that_left_one_round_trip_earlier():
     first, *_ = read(recorded("ping_stream"))
-    assert first == Echo(1, pytest.approx(1796000000.100000 - 0.0312), 31.2)
+    assert first == Echo(1, pytest.approx(1796000000.100000 - 0.0312, abs=1e-6), 31.2)
 
 
 def test_a_reply_that_was_only_late_is_no_loss():
@@ -35,7 +36,7 @@ def test_a_reply_that_was_only_late_is_no_loss():
 def test_an_echo_that_never_came_back_is_lost_at_the_time_it_left():
     by_number = {echo.sequence: echo for echo in read(recorded("ping_stream"))}
     assert by_number[4].rtt_ms is None
-    assert by_number[4].sent_s == pytest.approx(1796000000.900 - 0.2)
+    assert by_number[4].sent_s == pytest.approx(1796000000.900 - 0.2, abs=1e-6)
 
 
 def test_a_duplicate_counts_once():
@@ -78,6 +79,24 @@ def test_every_prefix_of_real_output_is_readable():
     for end in range(header, len(text)):
         for echo in read(text[:end]):
             assert echo.rtt_ms is None or 0 < echo.rtt_ms < 1000
+
+
+def test_an_echo_is_lost_once_the_output_went_on_for_two_seconds():
+    head, reply = "PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.\n", "64 bytes from 127.0.0.1:"
+    text = head + "[10.2] no answer yet for icmp_seq=1\n"
+    assert read(text + f"[11.9] {reply} icmp_seq=9 ttl=64 time=0.1 ms\n")[0].sequence == 9
+    lost, last = read(text + f"[12.0] {reply} icmp_seq=9 ttl=64 time=0.1 ms\n")
+    assert lost == Echo(1, pytest.approx(10.0), None) and last.sequence == 9
+
+
+def test_echoes_become_measurements_and_a_lost_one_is_no_time():
+    echoes = [Echo(1, 10.0, 31.2), Echo(2, 10.2, None)]
+    found = list(ping.measurements(echoes, source="guangdong", target="hk"))
+    pair = {"source": "guangdong", "target": "hk"}
+    assert found == [
+        Measurement(metric="rtt_ms", value=31.2, sequence=1, time_s=10.0, **pair),
+        Measurement(metric="lost_echo", value=1.0, sequence=2, time_s=10.2, **pair),
+    ]
 
 
 def test_loopback_answers_every_time(tmp_path):
