@@ -147,10 +147,13 @@ def _updates(study, truth, host, steps_s, start, base, strategy, rng):
                 "steps_generated": each if rank else 0,
                 "steps_used": each if rank else 0,
                 "syncs": syncs,
-                "payload_tx_bytes": 36620 * syncs,
-                "payload_rx_bytes": 36620 * syncs,
+                "payload_tx_bytes": 36620 * syncs * (1 if rank else workers),
+                "payload_rx_bytes": 36620 * syncs * (1 if rank else workers),
                 "parameter_checksum": checksum,
             }
+            if place not in [other for _, other in ranks[:rank]]:  # the first there counts for all
+                here = study.sites[place].workers if rank else workers
+                stages["counted_tx_bytes"] = stages["counted_rx_bytes"] = 38000 * syncs * here
             for metric, value in stages.items():
                 yield Measurement(
                     metric=metric, value=float(value), source=place, rank=rank, **common
@@ -163,10 +166,6 @@ def _updates(study, truth, host, steps_s, start, base, strategy, rng):
                 yield Measurement(
                     metric="sync_wait_ms", value=wait / syncs, source=place, **numbered
                 )
-        for metric in ("counted_tx_bytes", "counted_rx_bytes"):
-            yield Measurement(
-                metric=metric, value=38000.0 * syncs * workers, source=host, rank=0, **common
-            )
 
 
 def _segment(folder, truth, site, host, round, span, loads, slot_s, rng):

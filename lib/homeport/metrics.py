@@ -43,8 +43,19 @@ METRICS = {
         Metric("syncs", "1", "neither", "synchronisations in one update"),
         Metric("payload_tx_bytes", "B", "lower", "payload a rank sent in one update, by theory"),
         Metric("payload_rx_bytes", "B", "lower", "payload a rank got in one update, by theory"),
-        Metric("counted_tx_bytes", "B", "lower", "bytes the interface sent in one update"),
-        Metric("counted_rx_bytes", "B", "lower", "bytes the interface got in one update"),
+        # Counted by the first rank of a place for all of them, who share its interface.
+        Metric(
+            "counted_tx_bytes",
+            "B",
+            "lower",
+            "bytes a place sent in one update: all its ranks, headers, repeats, background",
+        ),
+        Metric(
+            "counted_rx_bytes",
+            "B",
+            "lower",
+            "bytes a place got in one update: all its ranks, headers, repeats, background",
+        ),
         Metric("parameter_checksum", "1", "neither", "CRC-32 of the parameters after a sync"),
         Metric("episode_return", "1", "higher", "return of one finished episode"),
         Metric("ready_ms", "ms", "lower", "from asking for the gang to all ranks in their group"),

@@ -22,16 +22,22 @@ def step_parts(recorded: Recorded) -> list[dict[str, str]]:
 
 
 def traffic(recorded: Recorded) -> list[dict[str, str]]:
-    """Median kilobytes of an update at the learner: payload by theory, and as counted."""
+    """Median kilobytes of an update, a row per host, strategy and place, the learner's first.
+
+    Payload by theory is that of all ranks at the place; beside it what their common interface
+    counted. Updates in which the place synchronised nothing are left out.
+    """
     frame = recorded.frame
-    ours = frame[frame["metric"].isin(_BYTES) & (frame["source"] == frame["host"])]
-    ours = ours[ours["phase"] == "loaded"]
+    ours = frame[frame["metric"].isin([*_BYTES, "syncs"]) & (frame["phase"] == "loaded")]
+    update = ["host", "strategy", "source", "round", "sequence"]
+    each = ours.pivot_table(index=update, columns="metric", values="value", aggfunc="sum")
+    each = each.reindex(columns=[*_BYTES, "syncs"])
+    medians = each[each["syncs"] > 0].groupby(["host", "strategy", "source"])[[*_BYTES]].median()
     rows = []
-    for (host, strategy), group in ours.groupby(["host", "strategy"]):
-        medians = group.groupby("metric")["value"].median() / 1000
-        kilobytes = {name: _shown(medians.get(name), "kB") for name in _BYTES}
-        rows.append({"host": host, "strategy": strategy, **kilobytes})
-    return rows
+    for (host, strategy, place), row in medians.iterrows():
+        kilobytes = {name: _shown(row[name] / 1000, "kB") for name in _BYTES}
+        rows.append({"host": host, "strategy": strategy, "place": place, **kilobytes})
+    return sorted(rows, key=lambda r: (r["host"], r["strategy"], r["place"] != r["host"]))
 
 
 def _shown(value: float | None, unit: str) -> str:

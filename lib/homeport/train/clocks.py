@@ -55,14 +55,22 @@ class UpdateClock:
 
 
 class WireCounter:
-    """Bytes an interface carried since the last look."""
+    """Bytes the interface of a place carried since the last look.
+
+    All ranks of a place share its interface, so only the first of them counts; the sum over a
+    gang's places holds every byte once at its sender and once at its receiver. Payload, headers,
+    acknowledgements, what was sent again and the background streams are all in it. What is still
+    under way when an update ends, such as the learner's last answers, counts in the next one.
+
+    Look between updates only: reading /proc/net/dev must not pass for time on the wire.
+    """
 
     def __init__(self, interface: str):
         self._interface = interface
         self._seen = interfaces.read_bytes(interface)
 
     def since(self) -> dict[str, int]:
-        """Sent and received since the last call (or since the counter was made)."""
+        """Bytes sent and received since the last call (or since the counter was made)."""
         sent, received = interfaces.read_bytes(self._interface)
         counted = {
             "counted_tx_bytes": sent - self._seen[0],

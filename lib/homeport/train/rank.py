@@ -45,7 +45,8 @@ def live(job: Job, address: str, listen_fd: int | None, emit: Callable[..., None
         patience, world = _timeout(job, rank), len(places)
         dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=patience)
     emit("joined")
-    counter, exchange = WireCounter(interface), None
+    counter = WireCounter(interface) if job.counts_bytes(rank) else None
+    exchange = None
     for strategy in job.strategies:
         trainee = Trainee(job, strategy, rank)
         _check_start(store, trainee, places)

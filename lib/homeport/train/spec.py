@@ -114,6 +114,10 @@ class Job(Model):
         """Whether this rank steps environments of its own."""
         return rank > 0 or self.learner_collects
 
+    def counts_bytes(self, rank: int) -> bool:
+        """Whether this rank counts what its place's interface carries: the first one there does."""
+        return self.places.index(self.places[rank]) == rank
+
     @property
     def steps_per_update(self) -> int:
         """Environment steps of all ranks in one update."""

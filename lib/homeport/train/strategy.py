@@ -43,8 +43,10 @@ class Trainee:
 class Training:
     """Updates of one trainee, with the exchange its strategy asks for."""
 
-    def __init__(self, trainee: Trainee, exchange: Exchange, emit: Emit, counter: WireCounter):
-        """`emit` takes an event and its facts; `counter` is read at the learner only."""
+    def __init__(
+        self, trainee: Trainee, exchange: Exchange, emit: Emit, counter: WireCounter | None
+    ):
+        """`emit` takes an event and its facts; `counter` is None where another rank counts."""
         self.trainee, self.job, self.model = trainee, trainee.job, trainee.model
         self.exchange, self._emit, self._counter = exchange, emit, counter
         self.strategy = trainee.strategy
@@ -66,8 +68,9 @@ class Training:
 
     def run(self) -> None:
         """Train to the end; the learner emits `began` and `ended`, every rank its updates."""
-        if self.trainee.rank == 0:
+        if self._counter:
             self._counter.since()
+        if self.trainee.rank == 0:
             self._emit("began", strategy=self.strategy.name, time_s=time.time())
         self._clock = UpdateClock(time.perf_counter())
         for update in itertools.count():
@@ -136,7 +139,7 @@ class Training:
             "payload_tx_bytes": sent,
             "payload_rx_bytes": received,
         }
-        if self.trainee.rank == 0:
+        if self._counter:  # by now the next update's clock runs: no stage but its reporting
             values.update(self._counter.since())
         if checksum is not None:
             values["parameter_checksum"] = checksum
