@@ -194,5 +194,5 @@ def _segment(folder, truth, site, host, round, span, loads, slot_s, rng):
         parts = {"network": network, "inference": 0.05, "rest": 0.3}
         records.append(Measurement(metric="step_ms", value=sum(parts.values()), **base))
         records += [Measurement(metric=f"step_{k}_ms", value=v, **base) for k, v in parts.items()]
-    path = folder.segment_file(site, host, round)
+    path = folder.next_segment_file(site, host, round)
     store.write_part(path, study, slot, records, provenance={"started_s": span[0]})

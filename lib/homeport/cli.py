@@ -1,5 +1,6 @@
 """The command line: parse, call one function, print, exit code."""
 
+import importlib.metadata
 import json
 import signal
 import sys
@@ -28,6 +29,21 @@ JsonOut = Annotated[bool, typer.Option("--json", help="Only JSON on stdout; logs
 StudyName = Annotated[str, typer.Argument(help="A study in params/studies, or a path to one.")]
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"homeport {importlib.metadata.version('homeport')}")
+        raise typer.Exit
+
+
+@app.callback()
+def top(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Which one.")
+    ] = False,
+) -> None:
+    """Options before any command."""
+
+
 @app.command()
 def run(
     study: StudyName,
@@ -46,7 +62,7 @@ def run(
 
     chosen = {"rounds": rounds, "only": only, "region": region}
     if dry_run:
-        _show_plan(*batch.prepare(model, **chosen), as_json)
+        _show_plan(*batch.to_measure(model, resume=resume, **chosen), as_json)
         return
     emulate.privilege.ensure_privileges(sys.argv)
     outcome = batch.run(model, resume=resume, tell=_tell, **chosen)
@@ -136,7 +152,7 @@ def down() -> None:
 
 @lab_app.command()
 def shell(host: Annotated[str, typer.Argument(help="A host of the lab.")]) -> None:
-    """Open a shell on a host of the lab; ping, traceroute and ssh work as on a real one."""
+    """Open a shell on a host of the lab; ping, traceroute and other tools work unmodified."""
     from homeport import emulate
 
     emulate.privilege.ensure_privileges(sys.argv)
@@ -159,7 +175,6 @@ def _print_status(status, as_json: bool) -> None:
         print(json.dumps(emulate.lab.as_dict(status), indent=1))
     elif status is None:
         log.print("no lab is up; bring one up with: homeport lab up STUDY")
-        raise typer.Exit(3)
     else:
         Console().print(emulate.lab.as_table(status))
 
@@ -176,7 +191,7 @@ def _show_plan(study, parts, as_json: bool) -> None:
             print(f"{part.position + 1:4d}  {part.name}")
         print(
             f"{prediction.parts} parts, about {prediction.minutes:.1f} min, "
-            f"at most {prediction.gigabytes:.2f} GB and {prediction.usd:.2f} USD"
+            f"at most {prediction.gigabytes:.2g} GB and {prediction.usd:.2g} USD"
         )
     batch.check_caps(study, prediction)
 
@@ -218,7 +233,7 @@ def main() -> None:
         log.print(f"homeport: {wrong}", style="red", markup=False)
         sys.exit(wrong.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        log.print("homeport: interrupted; what was measured is kept, go on with --resume")
+        log.print("homeport: interrupted; what was measured so far is kept, go on with --resume")
         sys.exit(INTERRUPTED)
     except Exception as usage:
         if hasattr(usage, "show") and hasattr(usage, "exit_code"):  # click's usage errors

@@ -34,6 +34,19 @@ class NotFound(HomeportError):
         self.what, self.name, self.known = what, name, known
 
 
+class NothingRecorded(HomeportError):
+    """A session in which no part was measured: there is nothing to judge or show."""
+
+    exit_code = 3
+
+    def __init__(self, folder: str):
+        super().__init__(
+            f"nothing was measured yet in {folder}; it ended before its first part. Go on with "
+            "homeport run STUDY --resume"
+        )
+        self.folder = folder
+
+
 class UnreadableOutput(HomeportError):
     """A tool ran, but what it printed is not what we know how to read."""
 

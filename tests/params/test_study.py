@@ -105,6 +105,22 @@ def test_a_study_survives_the_way_through_json(demo):
     assert Study.model_validate_json(demo.model_dump_json()) == demo
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda s: s.update(candidtes=s.pop("candidates")), "candidtes: .*Did you mean 'candid"),
+        (lambda s: s.pop("seed"), r"seed: expected a value for this key, got None\.$"),
+        (lambda s: s.update(nonsense=1), r"nonsense: expected a key that is known here, got 1\."),
+        (lambda s: s.update(twin_of="paris"), r"twin_of among .*, got a mapping with candidates, "),
+    ],
+)
+def test_a_message_is_short_and_names_the_mistake_not_its_consequence(folder, change, says):
+    spoil(folder / "studies" / "demo.yml", change)
+    with pytest.raises(BadParameter, match=says) as caught:
+        load_study(folder / "studies" / "demo.yml")
+    assert len(str(caught.value)) < 700
+
+
 def test_unknown_study_names_those_there_are():
     with pytest.raises(NotFound, match=r"study.*'demmo'.*demo"):
         load_study("demmo")

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from homeport import store
-from homeport.errors import CannotWrite, Damaged, NotFound
+from homeport.errors import CannotWrite, Damaged, NotFound, NothingRecorded
 from homeport.metrics import Failure, Measurement
 
 PAIR = {"source": "guangdong", "target": "hk"}
@@ -105,10 +105,18 @@ def test_a_foreign_parquet_file_is_refused(folder):
 
 
 def test_nothing_recorded_is_not_an_empty_result(folder):
-    with pytest.raises(NotFound):
+    with pytest.raises(NothingRecorded, match="--resume"):
         store.read(folder)
     with pytest.raises(NotFound, match="nosuch"):
         store.read("nosuch")
+
+
+def test_the_newest_run_is_the_newest_that_holds_a_part(folder, demo):
+    write(folder, [RTT])
+    empty = store.SessionFolder.create(demo, provenance={})
+    assert empty.session > folder.session and store.find("demo") == folder
+    with pytest.raises(NotFound, match=r"'dmo'; there is: demo"):
+        store.find("dmo")
 
 
 def test_single_sessions_are_not_found_as_runs(demo, data_folder):

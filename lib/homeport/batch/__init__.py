@@ -4,7 +4,15 @@ from homeport.batch.judge import JUDGED, exit_code, judge
 from homeport.batch.pages import PageRun, check_parameters, execute, parameters_of
 from homeport.batch.plan import PlannedPart, describe, plan
 from homeport.batch.predict import Prediction, check_caps, predict
-from homeport.batch.run import STUDY_PAGES, Outcome, Progress, missing_parts, prepare, run
+from homeport.batch.run import (
+    STUDY_PAGES,
+    Outcome,
+    Progress,
+    missing_parts,
+    prepare,
+    run,
+    to_measure,
+)
 
 __all__ = [
     "JUDGED",
@@ -26,4 +34,5 @@ __all__ = [
     "predict",
     "prepare",
     "run",
+    "to_measure",
 ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from homeport import store
 from homeport.batch import pages
-from homeport.errors import NotFound
+from homeport.errors import NothingRecorded
 from homeport.params import notebooks_folder, root
 from homeport.store import SessionFolder
 
@@ -31,7 +31,7 @@ def judge(folder: SessionFolder, study_pages: Iterable[str]) -> "tuple[Decision 
 
     try:
         recorded = store.read(folder)
-    except NotFound as nothing:
+    except NothingRecorded as nothing:
         return None, [str(nothing)]
     notes = []
     for notebook in study_pages:

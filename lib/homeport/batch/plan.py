@@ -55,8 +55,9 @@ def choose_hosts(study: Study, *, only: str | None, region: str | None) -> list[
         and (region is None or study.region_of(host).casefold() == region.casefold())
     ]
     if not chosen:
-        known = [f"{host} ({study.region_of(host)})" for host in study.measured]
-        raise NotFound("host in this study", " and ".join(x for x in (only, region) if x), known)
+        known = [f"{host} (region {study.region_of(host)})" for host in study.measured]
+        asked = " in region ".join(x for x in (only, region) if x)
+        raise NotFound("host" if only else "region", asked, known)
     return chosen
 
 

@@ -138,8 +138,7 @@ def run(
     the means for a world, CannotWrite when the disk refuses.
     """
     asked = {"only": only, "region": region, "rounds": rounds}
-    old = to_resume(study, asked) if resume else None
-    asked = {key: old.selection[key] for key in asked} if old else asked
+    old, asked = _resumed(study, asked) if resume else (None, asked)
     study, parts = prepare(study, **asked)
     check_caps(study, predict(study, parts))
     with turn(f"homeport run {study.name}"):
@@ -150,6 +149,22 @@ def run(
         _write_left_over_segments(folder)
         decision, judged = judge(folder, STUDY_PAGES)
         return Outcome(folder, decision, tuple(run_state.todo()), (*notes, *judged))
+
+
+def to_measure(
+    study: Study, *, resume: bool, only: str | None, region: str | None, rounds: int | None
+) -> tuple[Study, list[PlannedPart]]:
+    """What `run` would measure with these words, for --dry-run: the study and its parts."""
+    asked = {"only": only, "region": region, "rounds": rounds}
+    old, asked = _resumed(study, asked) if resume else (None, asked)
+    study, parts = prepare(study, **asked)
+    return study, [part for part in parts if old is None or not is_complete(old, part)]
+
+
+def _resumed(study: Study, asked: dict) -> tuple[SessionFolder, dict]:
+    """The session to go on with, and what it was asked for."""
+    old = to_resume(study, asked)
+    return old, {key: old.selection[key] for key in asked}
 
 
 def _new(study: Study, parts: list[PlannedPart], asked: dict) -> SessionFolder:

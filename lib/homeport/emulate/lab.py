@@ -126,7 +126,9 @@ def status() -> LabStatus | None:
 
 
 def shell(host: str) -> None:
-    """Become an interactive shell on a host of the lab; does not return.
+    """Become a shell on a host of the lab; does not return.
+
+    It is interactive on a terminal; otherwise it reads its commands from stdin.
 
     Raises NoLab if none is up, NotFound for an unknown host.
     """
@@ -140,7 +142,8 @@ def shell(host: str) -> None:
     # bash sets PS1 from its start-up files, so it is told again before each prompt.
     told = {"PS1": prompt, "PROMPT_COMMAND": f"PS1='{prompt}'"}
     files = [f"--net={place.network}", f"--mount={place.mounts}", f"--wdns={Path.cwd()}"]
-    os.execvpe("nsenter", ["nsenter", *files, "--", program, "-i"], {**os.environ, **told})
+    how = ["-i"] if os.isatty(0) else []
+    os.execvpe("nsenter", ["nsenter", *files, "--", program, *how], {**os.environ, **told})
 
 
 def attached(study: "Study") -> Network | None:

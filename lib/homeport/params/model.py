@@ -22,13 +22,31 @@ def build(kind: type[M], content: dict, file: str, where: str = "") -> M:
     try:
         return kind.model_validate(content)
     except ValidationError as wrong:
-        first = wrong.errors(include_url=False)[0]
+        # A misspelt key makes two errors: the key nobody knows, and the one now missing. The
+        # first tells more.
+        found = sorted(wrong.errors(include_url=False), key=lambda e: e["type"] != _UNKNOWN)
+        first = found[0]
         at = ".".join(str(part) for part in first["loc"])
         key = ".".join(part for part in (where, at) if part) or "top level"
+        expected = _EXPECTED.get(first["type"], first["msg"].removeprefix("Value error, "))
         seen = first.get("input")
-        hint = _hint(kind, first)
-        expected = first["msg"].removeprefix("Value error, ")
-        raise BadParameter(file, key, seen, expected, hint) from None
+        if first["type"] == "missing" or (isinstance(seen, dict) and not first["loc"]):
+            seen = None if first["type"] == "missing" else _Keys(seen)
+        raise BadParameter(file, key, seen, expected, _hint(kind, first)) from None
+
+
+_UNKNOWN = "extra_forbidden"
+_EXPECTED = {"missing": "a value for this key", _UNKNOWN: "a key that is known here"}
+
+
+class _Keys:
+    """Shows a whole mapping by its keys: its values would fill the screen."""
+
+    def __init__(self, content: dict):
+        self._keys = sorted(map(str, content))
+
+    def __repr__(self) -> str:
+        return f"a mapping with {', '.join(self._keys)}"
 
 
 def _hint(kind: type[Model], first: dict) -> str:

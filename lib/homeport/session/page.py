@@ -116,7 +116,7 @@ class Page:
 def open_page(notebook: str, study: str, host: str, session: str = SINGLE, round: int = 1) -> Page:
     """Join the session the runner holds, or open one marked `single` that ends with the kernel.
 
-    Raises NotFound for a study, host or session that does not exist.
+    Raises NotFound for a study, host or session that does not exist, Busy while a run measures.
     """
     if session != SINGLE:
         return Page(notebook, _running(study, session), host, round, live=None)
@@ -124,6 +124,8 @@ def open_page(notebook: str, study: str, host: str, session: str = SINGLE, round
     if host not in model.measured:
         raise NotFound("host in this study", host, model.measured)
     folder = SessionFolder.create(model, kind=SINGLE, provenance=controller_provenance())
+    with turn(f"page {notebook}"):
+        pass  # while a run measures, even bringing up a page's own world would disturb it
     stack = contextlib.ExitStack()
     live = stack.enter_context(Live(folder, [host]))
     atexit.register(stack.close)

@@ -65,13 +65,17 @@ def training(records: list[Record]) -> pd.DataFrame:
 
 
 def stages(records: list[Record]) -> pd.DataFrame:
-    """Median milliseconds of each stage of an update, a row per strategy and rank."""
+    """Mean milliseconds of each stage of an update, a row per strategy and rank.
+
+    Means add up to wall_ms, as medians of parts would not.
+    """
     got = frame(records)
     ours = got[got["metric"].isin(_STAGES) & (got["phase"] == "loaded")]
     table = ours.pivot_table(
-        index=["strategy", "rank", "source"], columns="metric", values="value", aggfunc="median"
+        index=["strategy", "rank", "source"], columns="metric", values="value", aggfunc="mean"
     )
-    return table.reindex(columns=_STAGES).round(1).reset_index()
+    table = table.reindex(columns=_STAGES).round(1).reset_index()
+    return table.astype({"rank": int})
 
 
 def traffic(records: list[Record], host: str) -> pd.DataFrame:
@@ -90,7 +94,7 @@ def traffic(records: list[Record], host: str) -> pd.DataFrame:
     learner_first = table.reset_index().sort_values(
         ["strategy", "place"], key=lambda names: names.where(names != host, "")
     )
-    return learner_first.round(0).reset_index(drop=True)
+    return learner_first.round(0).astype(dict.fromkeys(_BYTES, "Int64")).reset_index(drop=True)
 
 
 def failures(records: list[Record]) -> pd.DataFrame:

@@ -165,6 +165,11 @@ def session_names(study: str, *, kind: str | None = None) -> list[str]:
     return [n for n in names if kind is None or (kind == "single") == n.startswith(_SINGLE)]
 
 
+def studies() -> list[str]:
+    """The studies of which something was recorded, by name."""
+    return sorted({path.parent.parent.name for path in data_folder().glob("*/*/session.json")})
+
+
 def open_session(study: str, name: str) -> SessionFolder:
     """Open a session of a study by its name; NotFound if there is none, Damaged if it is."""
     known = session_names(study)

@@ -7,11 +7,12 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 
-from homeport.errors import Damaged, NotFound
-from homeport.params import Study, root
-from homeport.store.layout import SessionFolder, open_session, session_names
+from homeport.errors import Damaged, NotFound, NothingRecorded
+from homeport.params import Study, data_folder, root
+from homeport.store.layout import SessionFolder, open_session, session_names, studies
 from homeport.store.parts import Part, Slot, header_of
 
+_PARTS = "*/*/*/[!.]*.parquet"  # REGION/HOST/ROUND of a session
 BACKGROUND = "background"  # the notebook name under which background segments are stored
 
 
@@ -44,8 +45,9 @@ class Recorded:
 def find(what: str | Path, session: str = "newest") -> SessionFolder:
     """A session by study name and session name, or by the folder it lies in.
 
-    "newest" is the newest run of the study; pages run alone (`single`) are found by name only.
-    The recorded sample lies in data/sample and is found by that path.
+    "newest" is the newest run of the study that holds a part; pages run alone (`single`) are
+    found by name only. The recorded sample lies in data/sample and is found by that path.
+    Raises NotFound, which tells what there is.
     """
     path = Path(what)
     for candidate in (path, root() / path):
@@ -55,9 +57,9 @@ def find(what: str | Path, session: str = "newest") -> SessionFolder:
         return open_session(str(what), session)
     names = session_names(str(what), kind="run")
     if not names:
-        known = session_names(str(what))
-        raise NotFound("study with a recorded run, or session folder", str(what), known)
-    return open_session(str(what), names[-1])
+        raise NotFound("study with a recorded run, or session folder", str(what), studies())
+    measured = [n for n in names if any((data_folder() / str(what) / n).glob(_PARTS))]
+    return open_session(str(what), (measured or names)[-1])
 
 
 def read(what: str | Path | SessionFolder) -> Recorded:
@@ -67,9 +69,9 @@ def read(what: str | Path | SessionFolder) -> Recorded:
     schema: a comparison on half of the data would look like one on all of it.
     """
     folder = what if isinstance(what, SessionFolder) else find(what)
-    files = sorted(str(p) for p in folder.path.glob("*/*/*/[!.]*.parquet"))
+    files = sorted(str(p) for p in folder.path.glob(_PARTS))
     if not files:
-        raise NotFound("recorded part", str(folder.path), [])
+        raise NothingRecorded(str(folder.path))
     try:
         with duckdb.connect() as db:
             headers = db.execute(
