@@ -81,7 +81,7 @@ def test_a_policy_server_that_dies_costs_its_own_steps_alone(tmp_path):
 def test_resume_goes_on_with_what_lacks_parts_as_it_was_asked_for(demo, data_folder):
     """A newer, shorter session does not stand in the way of an older one that lacks parts."""
     from homeport.batch.plan import shorter
-    from homeport.batch.run import missing_parts, plan, to_resume
+    from homeport.batch.run import missing_parts, plan, to_measure, to_resume
     from homeport.errors import Damaged, NotFound
 
     nothing = {"only": None, "region": None, "rounds": None}
@@ -98,6 +98,12 @@ def test_resume_goes_on_with_what_lacks_parts_as_it_was_asked_for(demo, data_fol
         path = newer.part_file(part.host, part.round, part.notebook)
         store.write_part(path, study, slot, [failed], provenance={})
     assert missing_parts(newer) == []
+    everything, left = to_measure(demo, resume=True, **nothing)
+    assert everything == demo and left == plan(demo), "of the older one everything is missing"
+    assert to_measure(demo, resume=True, **{**nothing, "rounds": 2}) == (study, [])
+    assert to_measure(demo, resume=False, **{**nothing, "only": "la"})[1] == plan(
+        demo, hosts=["la"]
+    )
     assert to_resume(demo, nothing) == whole
     assert to_resume(demo, {**nothing, "rounds": 2}) == newer
     with pytest.raises(NotFound, match="session to resume"):

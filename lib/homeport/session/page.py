@@ -123,9 +123,9 @@ def open_page(notebook: str, study: str, host: str, session: str = SINGLE, round
     model = load_study(study)
     if host not in model.measured:
         raise NotFound("host in this study", host, model.measured)
-    folder = SessionFolder.create(model, kind=SINGLE, provenance=controller_provenance())
     with turn(f"page {notebook}"):
         pass  # while a run measures, even bringing up a page's own world would disturb it
+    folder = SessionFolder.create(model, kind=SINGLE, provenance=controller_provenance())
     stack = contextlib.ExitStack()
     live = stack.enter_context(Live(folder, [host]))
     atexit.register(stack.close)
