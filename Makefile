@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LONG ?=
 # torch is installed apart from the lock: which build (CPU, CUDA) is right depends on the machine.
+# These words go to `pip install` as they are, so that an --index-url may be among them.
 TORCH ?= torch==2.13.0
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
@@ -43,7 +44,7 @@ $(BIN)/python: | system
 setup: $(VENV)/.setup
 $(VENV)/.setup: requirements.lock pyproject.toml | system $(BIN)/python
 	$(PIP) --no-deps --require-hashes -r requirements.lock
-	$(PIP) "$(TORCH)"
+	$(PIP) $(TORCH)
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -96,6 +96,38 @@ def test_a_damaged_session_ends_with_6(demo, data_folder):
     assert done.returncode == 6 and "Traceback" not in done.stderr
 
 
-def test_status_without_a_lab(tmp_path):
-    done = small.homeport(tmp_path, "lab", "status", "--json")
-    assert json.loads(done.stdout) == {"up": False}
+@pytest.mark.world
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_status_without_a_lab_is_an_answer_not_an_error(tmp_path, words):
+    done = small.homeport(tmp_path / "runs", "lab", "status", *words)
+    assert done.returncode == 0, done.stderr
+    if words:
+        assert json.loads(done.stdout) == {"up": False}
+    else:
+        assert "no lab is up" in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "hosts"),
+    [
+        ((), {"hk", "hk-twin", "tokyo", "la"}),
+        (("--region", "Los Angeles"), {"la"}),
+        (("--region", "hong kong"), {"hk", "hk-twin"}),
+        (("--only", "tokyo"), {"tokyo"}),
+    ],
+)
+def test_a_plan_names_the_hosts_that_were_asked_for(data_folder, demo, words, hosts):
+    done = small.homeport(data_folder, "run", "demo", *words, "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert {part["host"] for part in said["parts"]} == hosts
+    trained = [part for part in said["parts"] if part["notebook"] == "20_training"]
+    assert len(trained) == len(hosts) * demo.rounds
+    assert said["predicted"]["parts"] == len(said["parts"])
+    assert not data_folder.exists(), "a plan measures nothing"
+
+
+def test_a_region_without_hosts_is_refused_with_those_that_have_some(data_folder):
+    done = small.homeport(data_folder, "run", "demo", "--region", "Atlantis", "--dry-run")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "Atlantis" in done.stderr and "Los Angeles" in done.stderr

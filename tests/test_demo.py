@@ -1,6 +1,7 @@
 """The demo as a user runs it: the planted truth must come out."""
 
 import json
+import os
 import time
 
 import pytest
@@ -8,23 +9,30 @@ import small
 
 from homeport import store
 
+CORES = 2
+WITHOUT_SETUP_S = 480  # what a newcomer's machine of two cores may take, everything installed
 pytestmark = [pytest.mark.long, pytest.mark.world, pytest.mark.notebook]
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     data = tmp_path_factory.mktemp("demo") / "runs"
+    whole = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(whole)[:CORES])  # what is started takes it over
     began = time.monotonic()
-    done = small.homeport(data, "demo", timeout_s=720)
+    try:
+        done = small.homeport(data, "demo", timeout_s=720)
+    finally:
+        os.sched_setaffinity(0, whole)
     return data, done, time.monotonic() - began
 
 
-def test_the_demo_ends_with_a_decision_within_its_cap(ran, demo):
+def test_the_demo_ends_with_a_decision_in_time_on_two_cores(ran):
     _, done, took_s = ran
     assert done.returncode == 0, done.stderr
     assert "exit code of the study: 0" in done.stderr
     assert "Hong Kong" in done.stdout
-    assert took_s < 60 * demo.caps.minutes
+    assert took_s < WITHOUT_SETUP_S
 
 
 def test_round_trips_are_those_of_the_links(ran, demo):
