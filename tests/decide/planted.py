@@ -1,6 +1,7 @@
 """Sessions with a planted truth: the demo's hosts as public tables have them, or changed."""
 
 import dataclasses
+import json
 
 import pyarrow.parquet as pq
 import synthetic
@@ -11,6 +12,7 @@ from homeport.metrics import Failure, Measurement
 from homeport.params import load_study
 
 TRAINING = "20_training"
+LATE_S = 1_790_100_000.0  # long after the last round
 SLOT_S = 13.0  # two strategies of 6 s each, and the time between slots
 USUAL = {
     "hk": Truth(31.0, {"star": 900.0, "local": 4000.0}),
@@ -58,6 +60,15 @@ def add(session, host, round, *records):
     _replace(session, host, round, records, {})
 
 
+def put(session, host, round, metric, value):
+    """Give a metric of the network page another value."""
+
+    def changed(record):
+        return dataclasses.replace(record, value=value) if record.metric == metric else record
+
+    _replace(session, host, round, [], {}, changed, notebook="10_network")
+
+
 def scale(session, host, round, strategy, factor):
     """Multiply the throughput of one strategy in a training part."""
 
@@ -73,7 +84,8 @@ def fail(session, host, round, *, time_s, strategy="", measured=(), started_s=No
 
     Without any time it is one of which only the runner told.
     """
-    path, slot = session.failure_file(host, round, TRAINING), _slot(session, host, round)
+    path = session.failure_file(host, round, TRAINING)
+    slot = store.Slot.of(session.study, session.session, host, round, TRAINING)
     failure = Failure(
         kind="GangFailed", reason="rank 2 died", place=host, strategy=strategy, time_s=time_s
     )
@@ -83,16 +95,38 @@ def fail(session, host, round, *, time_s, strategy="", measured=(), started_s=No
     store.write_part(path, session.study, slot, records, complete=False, provenance=facts)
 
 
-def _replace(session, host, round, records, facts, change=lambda record: record):
-    path, slot = session.part_file(host, round, TRAINING), _slot(session, host, round)
+def limit(session, hosts, **asked):
+    """Make a session one that was asked for fewer hosts (`only`, `region`) than its study has."""
+    for host in session.study.measured:
+        if host not in hosts:
+            remove(session, host)
+    nothing = {"only": None, "region": None, "rounds": None}
+    _rewrite_session(session, selection={**nothing, **asked, "hosts": hosts})
+
+
+def begun_with(session, **facts):
+    """Have a session say of its controller what these facts say."""
+    _rewrite_session(session, provenance=facts)
+
+
+def sitting(session, **facts):
+    """Put down what one more stretch of measuring ran on."""
+    path = session.path / f"sitting-{session.sittings() + 1}.json"
+    path.write_text(json.dumps(facts))
+
+
+def _rewrite_session(session, **facts):
+    path = session.path / "session.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **facts}))
+
+
+def _replace(session, host, round, records, facts, change=lambda record: record, notebook=TRAINING):
+    path = session.part_file(host, round, notebook)
+    slot = store.Slot.of(session.study, session.session, host, round, notebook)
     content, was = _content(path), store.read_part_header(path).provenance
     path.unlink()
     kept = [change(record) for record in content]
     store.write_part(path, session.study, slot, [*kept, *records], provenance={**was, **facts})
-
-
-def _slot(session, host, round):
-    return store.Slot.of(session.study, session.session, host, round, TRAINING)
 
 
 def _content(path):

@@ -84,7 +84,8 @@ def test_where_nobody_else_passes_no_price_matters(usual):
 
 
 def test_a_clear_verdict_is_said_to_need_the_standard_profile(usual, judged):
-    only(usual.what_would_change_it, r"profile standard \((12) rounds\) .* about (12) rounds")
+    asked = r"profile standard \((12) rounds\) .* 1 comparison with .* about (12) rounds"
+    only(usual.what_would_change_it, asked)
     close = NEAR | {"steps_s": {"star": 900.0, "local": 3900.0}, "round_spread": 0.1}
     got = judged(hk={"round_spread": 0.1}, tokyo=close)
     _, rounds = only(
@@ -129,8 +130,8 @@ def test_a_lead_that_drifts_round_by_round_is_told(judged, demo):
 
 
 def test_scope_names_window_rounds_and_world(usual):
-    assert usual.scope.startswith("The measured window only: 6 of 6 rounds, 2026-09-21 14:13 to")
-    assert "over emulated links; sites guangdong" in usual.scope
+    window = "The measured window only: 6 of 6 rounds, 2026-09-21 14:13 to 14:18 UTC"
+    assert usual.scope.startswith(f"{window} over emulated links; site guangdong.")
     assert "nothing of other hours or days" in usual.scope
 
 

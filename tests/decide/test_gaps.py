@@ -2,14 +2,12 @@
 
 import pytest
 from decide import planted
-from decide.planted import NEAR
+from decide.planted import LATE_S, NEAR
 
 from homeport import store
 from homeport.decide import decide
 from homeport.errors import NotComparable
 from homeport.metrics import Measurement
-
-LATE_S = 1_790_100_000.0  # long after the last round
 
 
 def of(decision, host):
@@ -33,21 +31,8 @@ def test_one_failed_slot_is_told_and_the_rest_is_compared(judged):
     assert pair.ratio.n == 5 and pair.ratio.low is None and pair.p == 0.0625
     assert got.verdict == "UNDECIDED"  # five rounds bound nothing at 95 %
     assert standing(got, "tokyo", "local") == "NOT_COMPARED"
-    assert "5 rounds are too few to compare it with tokyo with local" in got.recommendation
+    assert "Tokyo (tokyo) was not compared: 5 rounds with both are too few" in got.recommendation
     assert any("A complete measurement of Tokyo (tokyo)" in s for s in got.what_would_change_it)
-
-
-def test_too_many_failed_slots_are_not_compared_and_cannot_win(judged):
-    failing = {(r, "20_training"): "agent died" for r in (2, 4)}
-    fast = {"steps_s": {"star": 9e3, "local": 9e4}, "failing": failing}
-    got = judged(tokyo=NEAR | fast, la=NEAR)
-    assert got.choice.host == "hk" and got.verdict == "INDICATIVE"
-    assert standing(got, "tokyo", "local") == "NOT_COMPARED"
-    pair = next(c for c in got.comparisons if c.other.host == "tokyo")
-    assert pair.p is pair.p_holm is None and not pair.beyond_noise
-    assert any("Tokyo (tokyo) was not compared" in w for w in got.warnings)
-    assert any("A complete measurement of Tokyo (tokyo)" in s for s in got.what_would_change_it)
-    assert of(got, "tokyo").by_strategy[0].throughput_steps_s.n == 4
 
 
 def test_a_candidate_never_measured_is_listed_with_nulls_and_not_compared(judged):
@@ -62,18 +47,9 @@ def test_a_candidate_never_measured_is_listed_with_nulls_and_not_compared(judged
     assert tokyo.by_site[0].loss is tokyo.by_site[0].rtt_ms.p50 is None
     assert any("Tokyo (tokyo) was not compared" in w for w in got.warnings)
     assert any("nothing was recorded" in w for w in got.warnings)
-    assert got.verdict == "INDICATIVE" and got.choice.host == "hk"  # la was excluded, hk passes
+    assert got.verdict == "UNDECIDED"  # la was excluded and hk passes, but so may tokyo
+    assert "Tokyo (tokyo) was not compared: not measured" in got.recommendation
     assert [o.choice.host for o in got.options] == ["hk", "hk", "tokyo", "tokyo", "la", "la"]
-
-
-def test_with_no_other_host_measured_nothing_is_recommended(judged):
-    def only_hk(folder):
-        planted.remove(folder, "tokyo")
-        planted.remove(folder, "la")
-
-    got = judged(after=only_hk)
-    assert got.verdict == "UNDECIDED" and got.choice is None
-    assert "no other host could be compared with it" in got.recommendation
 
 
 def test_nothing_trained_at_all_is_undecided_not_an_error(judged, demo):

@@ -89,9 +89,14 @@ def renamed(session, regions):
     return dataclasses.replace(session, folder=dataclasses.replace(session.folder, study=study))
 
 
+def texts(figure):
+    """Every text in a figure that is not empty."""
+    return [text for text in figure.findobj(Text) if text.get_text()]
+
+
 def words(figure):
-    """Every text in a figure, as it would be drawn."""
-    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+    """What these texts say, as it would be drawn."""
+    return [text.get_text() for text in texts(figure)]
 
 
 def labelled(figure, label):

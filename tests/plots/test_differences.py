@@ -1,5 +1,5 @@
 import pytest
-from plots.studies import drawn, labelled, words
+from plots.studies import drawn, labelled, texts, words
 
 from homeport import plots
 from homeport.plots import Ratio
@@ -74,3 +74,11 @@ def test_an_unknown_noise_floor_has_no_band(demo):
     assert not labelled(figure, "floor")
     assert "noise floor not measured" in figure.axes[0].get_xlabel()
     assert "no leading option" in words(figure)
+
+
+@pytest.mark.parametrize(("ratio", "side"), [(3.0, "right"), (0.3, "left")])
+def test_the_heading_of_the_twins_keeps_clear_of_the_line_at_one(demo, ratio, side):
+    ratios = [Ratio("hk", "star", ratio, ratio * 0.99, ratio * 1.01), RATIOS[4]]
+    figure = plots.paired_differences(demo, "hk", ratios, 3.8)
+    [heading] = [text for text in texts(figure) if text.get_text().startswith("A/A: a host")]
+    assert heading.get_horizontalalignment() == side

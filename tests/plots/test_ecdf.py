@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from plots.studies import by_hand, drawn, reshaped, steps, words
+from plots.studies import by_hand, drawn, reshaped, steps, texts, words
 
 from homeport import plots
 
@@ -90,3 +90,35 @@ def test_planted_latency_is_where_the_curve_stands(recorded):
     for host, rtt_ms in (("hk", 31), ("tokyo", 142), ("la", 204)):
         x, y = curve(figure, host)
         assert np.interp(0.5, y, x) == pytest.approx(rtt_ms + 1.7, abs=0.5)
+
+
+def label_of(figure, host):
+    """Where the words beside a curve stand: `left` or `right` of it."""
+    found = [t for t in texts(figure) if t.get_text().startswith(host)]
+    return {"right": "left", "left": "right"}[found[0].get_horizontalalignment()]
+
+
+@pytest.mark.parametrize(
+    ("ms", "sides"),
+    [
+        # Towards the target there is less room than towards the axis.
+        ({"hk": 31.0, "hk-twin": 31.2}, {"hk ": "left", "hk-twin": "left"}),
+        (
+            {"hk": 31.0, "tokyo": 142.0, "la": 204.0},
+            {"hk ": "left", "tokyo": "left", "la": "right"},
+        ),
+        ({"hk": 5.0}, {"hk ": "right"}),
+    ],
+)
+def test_words_stand_where_they_cross_neither_curve_nor_target(demo, ms, sides):
+    rows = [row for host, value in ms.items() for row in steps(host, [value, value * 1.01])]
+    figure = plots.step_ecdf(by_hand(demo, rows))
+    assert {host: label_of(figure, host) for host in sides} == sides
+
+
+def test_words_stand_below_the_slowest_tenth(demo):
+    rows = [row for host in demo.measured for row in steps(host, np.linspace(140, 160, 200))]
+    figure = plots.step_ecdf(by_hand(demo, rows))
+    beside = [text for text in texts(figure) if "% in time" in text.get_text()]
+    assert len(beside) == len(demo.measured)
+    assert all(text.xy[1] < 0.92 for text in beside)

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
@@ -97,3 +99,14 @@ def test_sites_stand_side_by_side(demo, rows):
 def test_time_is_told_in_a_fitting_unit(demo, lasted_s, unit):
     rows = steps("hk", [30.0]) + steps("hk", [30.0], start=lasted_s)
     assert f"{unit} since the session began" in words(plots.latency_over_time(by_hand(demo, rows)))
+
+
+@pytest.mark.parametrize("most", [42.0, 55.0, 480.0, 1000.0])
+def test_numbers_on_the_latency_axis_do_not_touch(demo, most):
+    figure = plots.latency_over_time(by_hand(demo, steps("hk", [31.0, most])))
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        boxes = [t.get_window_extent() for t in axes.get_yticklabels() if t.get_visible()]
+        boxes = sorted(boxes, key=lambda box: box.y0)
+        assert len(boxes) >= 2
+        assert all(below.y1 < above.y0 for below, above in itertools.pairwise(boxes))

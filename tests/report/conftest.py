@@ -133,7 +133,12 @@ def by_hand(study, session):
         "reasons": ["tokyo and la miss the target: no step from Guangdong came back in 50 ms."],
         "what_would_change_it": ["A latency target of 150 ms would let tokyo in."],
         "warnings": ["4 of the 38 probes behind the Hong Kong figure timed out."],
-        "provenance": {"git_sha": "0" * 40, "packages": {"torch": "2.13.0"}, "cpu_model": None},
+        "provenance": {
+            "seed": study.seed,
+            "selection": {"only": None, "region": None, "rounds": None, "hosts": study.measured},
+            "sittings": [],
+            "controller": {"git_sha": None, "packages": {"torch": "2.13.0"}, "cpu_model": None},
+        },
     }
 
 
@@ -185,7 +190,14 @@ def nasty(recorded, content):
     for key in ("reasons", "what_would_change_it", "warnings"):
         content[key] = list(NASTY.values())
     content["recommendation"] = content["scope"] = NASTY["hk"]
-    content["provenance"] = {NASTY["hk"]: NASTY["la"], "nested": {"deep": [NASTY["tokyo"]]}}
+    each = {text: {text: text} for text in NASTY.values()}
+    content["provenance"] = {
+        NASTY["hk"]: NASTY["la"],
+        "nested": {"deep": [NASTY["tokyo"]]},
+        "selection": {"region": NASTY["tokyo"] + "\n```\n# heading", "hosts": study.measured},
+        "sittings": [{"world": {"hosts": each, "links": each}, "tools": each, "controller": each}],
+        "controller": {"git_sha": NASTY["hk"], **each},
+    }
     folder = dataclasses.replace(recorded.folder, study=study)
     frame = recorded.frame.assign(
         reason=recorded.frame["reason"].where(recorded.frame["reason"].isna(), NASTY["hk"])

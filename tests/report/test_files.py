@@ -4,7 +4,7 @@ import pytest
 
 from homeport import decide, report
 from homeport.decide.decision import Decision
-from homeport.errors import NotFound
+from homeport.errors import CannotWrite, NotFound
 from homeport.store import atomic
 
 
@@ -40,7 +40,7 @@ def test_an_old_report_survives_a_disk_that_refuses(recorded, decision, tmp_path
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(atomic.os, "fsync", refuse)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(CannotWrite, match="No space"):
         report.write_report(recorded, decision, tmp_path, ["json"])
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
@@ -62,8 +62,8 @@ def test_what_the_judge_decides_can_be_reported(recorded, tmp_path):
 def test_figures_come_by_name_in_the_order_of_the_page(recorded, decision):
     assert list(report.figures(recorded, decision)) == [
         "step-latency",
-        "differences",
+        "over-time",
         "throughput",
         "update-time",
-        "over-time",
+        "differences",
     ]

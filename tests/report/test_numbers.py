@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from homeport.decide.decision import Interval
-from homeport.report import page, words
+from homeport.report import page, provenance, words
 from homeport.report.numbers import p_value, percent, plain, show
 
 
@@ -95,12 +95,14 @@ def test_headline_splits_at_an_early_colon_only():
 
 def test_provenance_is_flat_and_dates_are_dates():
     facts = {"a": {"b": None, "c": [1, 2]}, "started_s": 1790000000.0, "took_s": 3.5, "e": {}}
-    assert page.flat(facts) == [
+    assert provenance.flat({**facts, "minutes": 7.655733333333331, "dirty": False}) == [
         ("a.b", "not known"),
         ("a.c", "1, 2"),
         ("started_s", "2026-09-21 14:13:20 UTC"),
         ("took_s", "3.5"),
         ("e", "{}"),
+        ("minutes", "7.656"),
+        ("dirty", "no"),
     ]
 
 

@@ -31,7 +31,7 @@ def test_the_answer_is_on_top_and_every_option_below(decision):
         ["la", "local", "FAIL"],
         ["la", "star", "FAIL"],
     ]
-    assert rows[-1][-4:] == ["not", "measured", "not", "compared"]
+    assert rows[-1][-3:] == ["-", "not", "compared"] and "- not measured" in flat
     assert "Noise floor: 3.8 %." in flat
     assert decision.warnings[0] in flat and decision.what_would_change_it[0] in flat
 
@@ -51,9 +51,27 @@ def test_rows_stand_unbroken_in_80_characters(content):
     for whole in (
         "hk local UNDECIDED 99.85 % 35.0 2,600 0.0100 not told",
         "hk star PASS 99.85 % 35.0 900 0.0289 worse",
-        "la star FAIL 0 % 208 220 not measured not",
+        "la star FAIL 0 % 208 220 - not compared",
     ):
         assert whole in [" ".join(line.split()) for line in lines]
+
+
+def test_hosts_that_were_not_measured_at_all_push_nothing_out_of_the_table(content):
+    content["provenance"]["selection"] |= {"only": "hk", "hosts": ["hk", "hk-twin"]}
+    for candidate in content["candidates"][1:]:
+        candidate["sla"] |= {"share_within": None, "p99_ms": None, "verdict": "UNDECIDED"}
+    for option in content["options"][2:]:
+        option |= {"sla": "UNDECIDED", "throughput_steps_s": None, "usd_per_million_steps": None}
+    text = printed(report.console(Decision.model_validate(content)), 80)
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "hk local PASS 99.85 % 35.0 2,600 0.0100 leader" in lines
+    assert lines.count("tokyo star UNDECIDED - - - - not part of") == 1
+    assert lines.count("- not measured") == 1
+
+
+def test_where_all_was_measured_no_dash_is_explained(content):
+    content["options"].pop()
+    assert "- not measured" not in printed(report.console(Decision.model_validate(content)))
 
 
 def test_nothing_in_a_text_commands_the_terminal(nasty):

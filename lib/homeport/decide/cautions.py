@@ -8,6 +8,8 @@ from homeport import stats
 from homeport.decide import words
 from homeport.decide.case import Case
 from homeport.decide.profiles import ALPHA
+from homeport.decide.soundness import soundness
+from homeport.decide.uncompared import told, uncompared
 
 _WORTH = (
     "A step with `local` and a step with `star` are not worth the same to the learner: `local` "
@@ -21,21 +23,23 @@ _PRICE = (
 def cautions(case: Case) -> list[str]:
     """Every warning, what was not measured first."""
     found = [*_not_compared(case), *_gaps(case), *_cut_short(case), *_failures(case)]
-    found += [*_strays(case), *_drift(case), *_strategies(case), *_sources(case), _PRICE]
+    found += [*_strays(case), *soundness(case), *_drift(case), *_strategies(case)]
+    found += [*_sources(case), _PRICE]
     return found
 
 
 def _not_compared(case) -> Iterator[str]:
-    """Candidates the gate let through of which nothing could be compared."""
-    for host in case.study.candidates:
-        labels = case.evidence.of_host(host)
-        if host not in case.failed and all(case.standing(k) == "NOT_COMPARED" for k in labels):
-            yield f"{words.host(case.study, host)} was not compared: not measured well enough."
+    """Candidates the gate let through of which nothing, or not all, could be compared."""
+    for clause in told(uncompared(case)):
+        yield f"{clause}."
 
 
 def _gaps(case) -> Iterator[str]:
     """Every option's rounds without a figure, with the reasons, the same ones once."""
+    planned = case.evidence.planned
     for label, why in case.evidence.missing.items():
+        if label.host not in planned:
+            continue
         by_reason: dict[str, list[int]] = {}
         for round, reason in why.items():
             by_reason.setdefault(reason, []).append(round)
@@ -56,7 +60,7 @@ def _cut_short(case) -> Iterator[str]:
 def _failures(case) -> Iterator[str]:
     for host, count in case.evidence.failures.items():
         if count:
-            yield f"{host}: {count} failure{'s' if count > 1 else ''} recorded during the session."
+            yield f"{host}: {words.counted(count, 'failure')} recorded during the session."
 
 
 def _strays(case) -> Iterator[str]:

@@ -7,9 +7,10 @@ from homeport import stats, targets
 from homeport.cost import usd_per_hour_at
 from homeport.decide import words
 from homeport.decide.case import Case
-from homeport.decide.compare import Label
+from homeport.decide.evidence import NOT_PLANNED
 from homeport.decide.figures import steps_s, usd
-from homeport.decide.profiles import ALPHA, PROFILES
+from homeport.decide.profiles import ALPHA, COMPLETE, PROFILES
+from homeport.decide.uncompared import uncompared
 
 _MOST_ROUNDS = 100  # beyond this nobody will go on measuring
 
@@ -26,9 +27,10 @@ def _targets(case) -> Iterator[str]:
     if case.choice:
         own = targets.passing_target(case.evidence.steps[case.choice.host], sla)
         if own is not None:
+            chosen = words.host(case.study, case.choice.host)
             yield (
-                f"A target below {words.number(own)} ms: down to there "
-                f"{words.host(case.study, case.choice.host)} is shown to keep it."
+                f"A target below {words.number(own)} ms: {chosen} is shown to keep targets down to "
+                "there, not tighter ones."
             )
     failed = sorted((case.sla[h].at_share_ms.value, h) for h in case.failed)
     for _, host in failed[:1]:
@@ -63,7 +65,7 @@ def _price(case) -> Iterator[str]:
     ]
     chosen = words.host(case.study, case.choice.host)
     if not elsewhere:
-        yield f"No price of {chosen}: no other candidate was shown to keep the target."
+        yield f"No price of {chosen} would: no other candidate was shown to keep the target."
         return
     rival = min(elsewhere, key=lambda label: usd(case.evidence, label).value)
     tie = usd_per_hour_at(
@@ -79,7 +81,7 @@ def _price(case) -> Iterator[str]:
 def _unproven(case) -> Iterator[str]:
     """A leader whose target is undecided, and a rival's that might be settled the other way."""
     for host, judged in case.sla.items():
-        if judged.verdict == "UNDECIDED":
+        if judged.verdict == "UNDECIDED" and host in case.evidence.planned:
             yield f"More steps of {words.host(case.study, host)}: {judged.reason}."
 
 
@@ -100,15 +102,20 @@ def _rounds(case) -> Iterator[str]:
     pairs = [pair for pair in case.ranking.pairs if pair.complete]
     if not pairs or case.verdict == "CLEAR":
         return
-    needed = next(n for n in range(2, 99) if stats.smallest_p(n) <= ALPHA / len(pairs))
+    every = len(case.ranking.pairs)  # also those still to be compared: Holm counts them
+    needed = _least_rounds(ALPHA / every)
     standard = PROFILES["standard"].rounds
     needed = max(needed, standard, *(_rounds_for(pair) for pair in pairs))
     about = f"about {needed}" if needed <= _MOST_ROUNDS else f"more than {_MOST_ROUNDS}"
     spread = " with this spread" if any(pair.compared for pair in pairs) else ""
     yield (
-        f"CLEAR needs profile standard ({standard} rounds) or better; for {len(pairs)} "
-        f"comparison{'s' if len(pairs) > 1 else ''}{spread} {about} rounds."
+        f"CLEAR needs profile standard ({standard} rounds) or better; for "
+        f"{words.counted(every, 'comparison')}{spread} {about} rounds."
     )
+
+
+def _least_rounds(alpha):
+    return next(n for n in range(2, 99) if stats.smallest_p(n) <= alpha)
 
 
 def _rounds_for(pair):
@@ -122,11 +129,15 @@ def _rounds_for(pair):
 
 
 def _unmeasured(case) -> Iterator[str]:
-    left: dict[str, list[Label]] = {}
-    for pair in case.ranking.pairs:
-        if not pair.compared:
-            left.setdefault(pair.other.host, []).append(pair.other)
-    for host, labels in left.items():
-        names = words.listed([label.strategy for label in labels])
-        who = words.host(case.study, host)
-        yield f"A complete measurement of {who} with {names}: 6 rounds with the leader, or more."
+    """What to measure of the options that were not compared."""
+    left = uncompared(case)
+    rounds = max(_least_rounds(ALPHA), math.ceil(COMPLETE * case.study.rounds))
+    for one in left:
+        if one.planned:
+            yield (
+                f"A complete measurement of {words.host(case.study, one.host)} with "
+                f"{words.listed(list(one.strategies))}: {rounds} rounds with the leader, or more."
+            )
+    if absent := [words.host(case.study, one.host) for one in left if not one.planned]:
+        were = "was" if len(absent) == 1 else "were"
+        yield f"A run with {words.listed(absent)}, which {were} {NOT_PLANNED}."

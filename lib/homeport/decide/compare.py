@@ -11,7 +11,7 @@ import numpy as np
 
 from homeport import stats
 from homeport.decide.decision import SlaVerdict, Verdict
-from homeport.decide.profiles import ALPHA, COMPLETE, Profile
+from homeport.decide.profiles import ALPHA, CLEAR_ROUNDS, COMPLETE, Profile
 from homeport.stats import Estimate
 
 
@@ -116,24 +116,21 @@ def verdict(
     """What may be said of the leader, whose SLA verdict is `sla`, in the protocol's order.
 
     CLEAR if every comparison is beyond chance, with Holm's correction, and beyond the noise
-    floor; INDICATIVE if the intervals say so but the correction, an unknown noise floor, an
-    option that was not compared, or the profile forbid more; else UNDECIDED. `failed` names the
-    hosts that the gate excluded. Where it left one host only, the host is chosen by the gate, and
-    its strategies need not be told apart for an INDICATIVE choice.
+    floor; INDICATIVE if the intervals say so but the correction, an unknown noise floor, too few
+    rounds, or the profile forbid more; else UNDECIDED, which it also is while an option that the
+    gate let through was not compared: it might be the better one. `failed` names the hosts that
+    the gate excluded. Where it left one host only, the host is chosen by the gate, and its
+    strategies need be neither compared nor told apart for an INDICATIVE choice.
     """
-    if ranking.leader is None or sla != "PASS":
+    leader = ranking.leader
+    if leader is None or sla != "PASS":
         return "UNDECIDED"
-    rivals = [pair for pair in ranking.pairs if pair.other.host != ranking.leader.host]
-    if failed and not rivals:
-        told_apart = True
-    else:
-        told_apart = all(pair.told_apart for pair in ranking.pairs if pair.complete)
-        told_apart &= not rivals or bool(failed) or any(pair.complete for pair in rivals)
-    if not told_apart:
+    by_gate = bool(failed) and all(pair.other.host == leader.host for pair in ranking.pairs)
+    if not by_gate and not all(pair.told_apart for pair in ranking.pairs):
         return "UNDECIDED"  # EQUIVALENT will be asked for here, before giving up
-    if profile.strongest == "CLEAR" and all(pair.clear for pair in ranking.pairs):
-        return "CLEAR"
-    return "INDICATIVE"
+    rounds = min([ranking.typical[leader].n, *(pair.ratio.n for pair in ranking.pairs)])
+    clear = rounds >= COMPLETE * CLEAR_ROUNDS and all(pair.clear for pair in ranking.pairs)
+    return "CLEAR" if clear and profile.strongest == "CLEAR" else "INDICATIVE"
 
 
 def enough(rounds: np.ndarray) -> bool:

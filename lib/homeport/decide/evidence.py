@@ -12,21 +12,24 @@ from homeport.params import Study
 from homeport.targets import Replies
 
 _LONGEST_REASON = 200
+NOT_PLANNED = "not part of this run"
 
 
 @dataclass(frozen=True)
 class Evidence:
     """A session, sorted by what it is evidence of.
 
-    rounds: those in which any host's training was tried. steps_s: usable steps/s of every option,
-    the twin's too, one per round of `rounds`; nan where not measured. missing: per option, the
-    rounds without a figure and why. steps, echoes: per candidate and site of the study, empty
-    where there were none. step_rounds: the rounds with steps, likewise. syncs: every
+    planned: the hosts that this session was to measure; a run may be asked for fewer than the
+    study has. rounds: those in which any host's training was tried. steps_s: usable steps/s of
+    every option, the twin's too, one per round of `rounds`; nan where not measured. missing: per
+    option, the rounds without a figure and why. steps, echoes: per candidate and site of the
+    study, empty where there were none. step_rounds: the rounds with steps, likewise. syncs: every
     synchronisation of the training after warm-up, at the sampling workers. strays: turns left out
     because they were not taken in their round. failures: their count per host.
     """
 
     recorded: store.Recorded
+    planned: tuple[str, ...]
     rounds: tuple[int, ...]
     steps_s: dict[Label, np.ndarray]
     missing: dict[Label, dict[int, str]]
@@ -72,6 +75,7 @@ def gather(recorded: store.Recorded) -> Evidence:
     frame = recorded.frame[recorded.frame["notebook"] == store.BACKGROUND]
     return Evidence(
         recorded=recorded,
+        planned=tuple(recorded.folder.selection["hosts"]),
         rounds=rounds,
         steps_s=steps_s,
         missing={label: why for label, why in missing.items() if why},

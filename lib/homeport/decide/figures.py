@@ -18,8 +18,8 @@ from homeport.decide.decision import (
     Spread,
     StrategyName,
 )
-from homeport.decide.evidence import Evidence
-from homeport.decide.profiles import COMPLETE
+from homeport.decide.evidence import NOT_PLANNED, Evidence
+from homeport.decide.profiles import COMPLETE, PROFILES
 from homeport.params import Study
 from homeport.stats import Estimate
 from homeport.targets import Judged, Replies
@@ -43,12 +43,30 @@ def choice(study: Study, label: Label) -> Choice:
 
 
 def judged(evidence: Evidence) -> dict[str, Judged]:
-    """The SLA verdict of every candidate; a PASS seen in too few rounds is withdrawn."""
-    sla = evidence.study.sla
-    return {
-        host: _in_every_round(targets.judge(by_site, sla), host, evidence)
-        for host, by_site in evidence.steps.items()
-    }
+    """The SLA verdict of every candidate, as far as its rounds and the profile carry it.
+
+    A PASS seen in too few rounds is withdrawn, and so is a FAIL that the profile may not say.
+    """
+    return {host: _judged(host, sites, evidence) for host, sites in evidence.steps.items()}
+
+
+def _judged(host, by_site, evidence):
+    found = targets.judge(by_site, evidence.study.sla)
+    if host not in evidence.planned:
+        return dataclasses.replace(found, site=None, reason=f"not measured ({NOT_PLANNED})")
+    return _as_allowed(_in_every_round(found, host, evidence), evidence.study)
+
+
+def _as_allowed(judged, study):
+    """Some profiles have too few steps to say FAIL of a host that comes near its target."""
+    least = PROFILES[study.profile].fail_below
+    if judged.verdict != "FAIL" or judged.share_within.high < least:
+        return judged
+    reason = (
+        f"{100 * judged.share_within.value:.4g} % of steps kept it, and profile {study.profile} "
+        f"says FAIL only where fewer than {100 * least:g} % are shown to"
+    )
+    return dataclasses.replace(judged, verdict="UNDECIDED", reason=reason)
 
 
 def _in_every_round(judged, host, evidence):
@@ -116,7 +134,7 @@ def _by_site(evidence, host, site):
         rtt_ms=_quantiles(echoes, sla.label, echoes.slowest_ms),
         step_ms=_quantiles(steps, sla.label, sla.deadline_ms),
         loss=_loss(echoes, sla.label),
-        sla=targets.judge_site(site, steps, sla).verdict,
+        sla=_as_allowed(targets.judge_site(site, steps, sla), evidence.study).verdict,
     )
 
 

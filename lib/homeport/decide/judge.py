@@ -9,8 +9,9 @@ from homeport.decide.compare import Label
 from homeport.decide.decision import Comparison, Decision, Interval, NoiseFloor, Option
 from homeport.decide.evidence import gather
 from homeport.decide.figures import candidate, choice, interval, steps_s, usd
+from homeport.decide.provenance import provenance
 from homeport.decide.reasons import reasons, recommendation, scope
-from homeport.store import SCHEMA, Recorded
+from homeport.store import Recorded
 
 _NO_RATIO = Interval(value=None, n=0)
 
@@ -39,7 +40,7 @@ def decide(recorded: Recorded) -> Decision:
         reasons=reasons(case),
         what_would_change_it=changes(case),
         warnings=cautions(case),
-        provenance=_provenance(case),
+        provenance=provenance(evidence),
     )
 
 
@@ -90,22 +91,3 @@ def _place(case, label):
     missed = label.host in case.failed
     ranked = label in case.ranking.typical
     return missed, not ranked, math.inf if rate is None else -rate.value, label
-
-
-def _provenance(case):
-    """What was written when the session began, and what was found in it now."""
-    recorded = case.evidence.recorded
-    parts, span = recorded.parts, case.evidence.span_s
-    return {
-        **recorded.folder.provenance(),
-        "session": recorded.folder.session,
-        "schema": SCHEMA,
-        "seed": case.study.seed,
-        "profile": case.study.profile,
-        "started_s": span[0] if span else None,
-        "ended_s": span[1] if span else None,
-        "rounds": list(case.evidence.rounds),
-        "parts": len(parts),
-        "complete_parts": sum(part.complete for part in parts),
-        "rows": len(recorded.frame),
-    }

@@ -9,24 +9,34 @@ from homeport.decide import words
 from homeport.decide.case import Case
 from homeport.decide.compare import Pair
 from homeport.decide.figures import steps_s, usd
-from homeport.decide.profiles import ALPHA
+from homeport.decide.profiles import ALPHA, CLEAR_ROUNDS, COMPLETE
+from homeport.decide.uncompared import told, uncompared
 from homeport.targets import Judged
 
 
 def recommendation(case: Case) -> str:
-    """One sentence: what to do, on what grounds, how sure, for which window."""
-    window = f"{case.verdict} for the measured window of {len(case.evidence.rounds)} rounds"
+    """One sentence: what to do, on what grounds, how sure, for which window.
+
+    Whoever was not compared is named in it: who reads no further must not take silence for defeat.
+    """
+    window = f"{case.verdict} for the measured window of {words.counted(_rounds(case), 'round')}"
+    left = told(uncompared(case))
     if case.verdict == "NONE_MEETS_SLA":
         return f"Rent none of these: no candidate keeps {words.target(case.study)}; {window}."
     if case.leader is None:
-        return f"No recommendation: no option was measured in enough rounds; {window}."
-    label, study = case.leader, case.study
-    host = words.host(study, label.host)
+        found = ["no option was measured in enough rounds", *left, window]
+        return f"No recommendation: {'; '.join(found)}."
+    label, host = case.leader, words.host(case.study, case.leader.host)
     if case.choice is None:
         leads = f"{host} with {label.strategy} leads"
-        return f"No recommendation yet: {leads}, but {_doubt(case)}; {window}."
+        return f"No recommendation yet: {leads}, but {'; '.join([*_doubts(case), *left, window])}."
     grounds = "".join([_earnings(case), _lead(case)])
-    return f"Rent {host} and synchronise with {label.strategy}: {grounds}; {window}."
+    what = f"Rent {host} and synchronise with {label.strategy}"
+    return f"{what}: {'; '.join([grounds, *left, window])}."
+
+
+def _rounds(case):
+    return len(case.evidence.rounds)
 
 
 def _earnings(case):
@@ -46,33 +56,34 @@ def _lead(case):
     return f", {words.number(ratio)} times the runner-up {words.option(case.runner_up)}"
 
 
-def _doubt(case):
+def _doubts(case) -> Iterator[str]:
+    """What speaks against the leader, other than options that were not compared with it."""
     judged = case.sla[case.leader.host]
     if judged.verdict != "PASS":
-        return f"its latency target is undecided ({judged.reason})"
+        yield f"its latency target is undecided ({judged.reason})"
     for pair in case.ranking.pairs:
-        if pair.complete and not pair.compared:
-            return (
-                f"{pair.ratio.n} rounds are too few to compare it with {words.option(pair.other)}"
-            )
-        if pair.complete and not pair.told_apart:
-            return f"it cannot be told apart from {words.option(pair.other)}"
-    return "no other host could be compared with it"
+        if pair.compared and not pair.told_apart:
+            yield f"it cannot be told apart from {words.option(pair.other)}"
+            return
 
 
 def scope(case: Case) -> str:
     """Of what the verdict speaks, and of what it does not."""
     study, done, span = case.study, case.evidence.rounds, case.evidence.span_s
-    when = f", {_minute(span[0])} to {_minute(span[1])} UTC" if span else ""
+    when = f", {_between(*span)} UTC" if span else ""
     world = " over emulated links" if study.world == "emulated" else ""
+    sites = f"site{'s' if len(study.sites) > 1 else ''} {words.listed(sorted(study.sites))}"
     return (
-        f"The measured window only: {len(done)} of {study.rounds} rounds{when}{world}; "
-        f"sites {words.listed(sorted(study.sites))}. It says nothing of other hours or days."
+        f"The measured window only: {len(done)} of {study.rounds} rounds{when}{world}; {sites}. "
+        "It says nothing of other hours or days."
     )
 
 
-def _minute(epoch_s):
-    return datetime.datetime.fromtimestamp(epoch_s, datetime.UTC).strftime("%Y-%m-%d %H:%M")
+def _between(*span_s):
+    """Two moments to the minute; the day of the second only where it is another."""
+    began, ended = (datetime.datetime.fromtimestamp(s, datetime.UTC) for s in span_s)
+    day = "" if began.date() == ended.date() else f"{ended:%Y-%m-%d} "
+    return f"{began:%Y-%m-%d %H:%M} to {day}{ended:%H:%M}"
 
 
 def reasons(case: Case) -> list[str]:
@@ -87,6 +98,8 @@ def reasons(case: Case) -> list[str]:
 
 def _target_kept(case: Case, host: str, judged: Judged) -> str:
     name, within = words.host(case.study, host), judged.share_within
+    if host not in case.evidence.planned:
+        return f"{name}: {judged.reason}."
     if within is None:
         return f"{name}: target UNDECIDED, {judged.reason}."
     mark = ", INDICATIVE" if case.profile.sla == "INDICATIVE" else ""
@@ -141,7 +154,10 @@ def _ceiling(case) -> Iterator[str]:
     """What keeps the verdict from being stronger, whatever the figures."""
     if case.profile.strongest != "CLEAR":
         yield f"Profile {case.study.profile} may say INDICATIVE at most."
-    compared, count = len(case.ranking.pairs), len(case.evidence.rounds)
+    compared, count = len(case.ranking.pairs), _rounds(case)
+    if case.profile.strongest == "CLEAR" and count < COMPLETE * CLEAR_ROUNDS:
+        few = words.counted(count, "round")
+        yield f"{few} may say INDICATIVE at most: CLEAR needs a session of {CLEAR_ROUNDS}."
     least = stats.smallest_p(count)
     if compared and least > ALPHA / compared:
         yield (

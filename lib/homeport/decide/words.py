@@ -47,6 +47,11 @@ def listed(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+def counted(many: int, unit: str) -> str:
+    """`1 round`, `6 rounds`."""
+    return f"{many:,} {unit}{'' if many == 1 else 's'}"
+
+
 def rounds(numbers: list[int]) -> str:
     """`round 3`, `rounds 1, 2 and 5`."""
     return f"round{'s' if len(numbers) > 1 else ''} {listed([str(n) for n in numbers])}"

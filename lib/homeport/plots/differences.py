@@ -62,11 +62,19 @@ def paired_differences(
         if twins:
             between = len(options) + 1
             axes.axhline(between - 0.45, color=MUTED, linewidth=0.6)
-            text = "A/A: a host against itself; any difference here is noise"
-            left = {"xycoords": axes.get_yaxis_transform(), "ha": "left", "va": "center"}
-            words(axes, 0, between, text, xytext=(2, 0), color=MUTED, bbox=None, **left)
+            _twins_heading(axes, between)
         figure.alt = f"{_floor(floor_percent)}. " + " ".join(told)
     return figure
+
+
+def _twins_heading(axes: Axes, y: float) -> None:
+    """Written on the side that the line at 1 and the noise floor leave free."""
+    text = "A/A: a host against itself; any difference here is noise"
+    low, high = axes.get_xlim()
+    right = low * high > 1  # on a log scale: 1 lies in the left half
+    side = {"ha": "right", "xytext": (-2, 0)} if right else {"ha": "left", "xytext": (2, 0)}
+    at = {"xycoords": axes.get_yaxis_transform(), "va": "center", "bbox": None}
+    words(axes, 1 if right else 0, y, text, color=MUTED, **side, **at)
 
 
 def _axes(axes: Axes, ratios: Sequence[Ratio], floor_percent: float | None) -> None:

@@ -14,6 +14,8 @@ from homeport.store import Recorded
 
 _MOST_POINTS = 400
 _TARGET = "#d9efe0"
+_APART = 0.03  # log10: curves closer than this, such as a twin's, are passed by a label
+_LETTER = 0.06  # inches, of a bold letter
 _HAIR = {"color": "#1b7837", "linewidth": 0.9}
 
 
@@ -110,11 +112,12 @@ class _Nines:
 
 
 def _edges(study: Study, curves: list[_Curve]) -> tuple[float, float]:
-    extremes = [study.sla.step_ms]
-    for curve in curves:
-        if len(curve.answered_ms):
-            extremes += [curve.answered_ms[0], curve.answered_ms[-1]]
-    return 0.5 * max(min(extremes), 0.01), 2.4 * max(extremes)
+    """Bounds of the latency axis, with room for labels beside the first and the last curve."""
+    seen = [curve for curve in curves if len(curve.answered_ms)]
+    first = min([study.sla.step_ms, *(curve.answered_ms[0] for curve in seen)])
+    last = max([study.sla.step_ms, *(curve.answered_ms[-1] for curve in seen)])
+    middle = max([study.sla.step_ms, *(curve.at(0.5) for curve in seen)])
+    return 0.28 * max(first, 0.01), max(1.5 * last, 2.6 * middle)
 
 
 def _axes(axes: Axes, study: Study, scale: _Nines, edges: tuple[float, float]) -> None:
@@ -138,9 +141,6 @@ def _axes(axes: Axes, study: Study, scale: _Nines, edges: tuple[float, float]) -
 
 def _draw(axes: Axes, study: Study, scale: _Nines, curves: list[_Curve]) -> None:
     drawn = sorted((c for c in curves if len(c.answered_ms)), key=lambda c: c.at(0.5))
-    where = [math.log10(c.at(0.5)) for c in drawn]
-    bounds = [math.log10(edge) for edge in axes.get_xlim()]
-    gaps = np.diff([bounds[0], *where, bounds[1]])
     for rank, curve in enumerate(drawn):
         colour = host_colour(study, curve.host)
         x, y = _line(curve)
@@ -154,8 +154,9 @@ def _draw(axes: Axes, study: Study, scale: _Nines, curves: list[_Curve]) -> None
             label=f"ecdf {curve.host}",
             drawstyle="steps-post",
         )
-        height = scale.at_fraction(0.08 + 0.6 * (rank + 0.5) / len(drawn))
-        left = gaps[rank] > gaps[rank + 1] and curve.at(0.5) > study.sla.step_ms
+        # Below the slowest tenth, where curves run flat and would cross the labels.
+        height = scale.at_fraction(0.07 + 0.42 * (rank + 0.5) / len(drawn))
+        left = _left(axes, study, curve, drawn)
         side = {"xytext": (-6, 0), "ha": "right"} if left else {"xytext": (6, 0), "ha": "left"}
         how = {"va": "center", "color": text_colour(colour), "fontweight": "bold", **side}
         words(axes, curve.at(height), height, _label(study, curve), **how)
@@ -163,6 +164,19 @@ def _draw(axes: Axes, study: Study, scale: _Nines, curves: list[_Curve]) -> None
     if silent:
         corner = {"xycoords": "axes fraction", "xytext": (-4, 4), "ha": "right", "va": "bottom"}
         words(axes, 1, 0, "\n".join(silent), color=MUTED, fontstyle="italic", **corner)
+
+
+def _left(axes: Axes, study: Study, curve: _Curve, drawn: list[_Curve]) -> bool:
+    """Whether a curve's label has more room left of it, up to the next curve or the target."""
+    x = math.log10(curve.at(0.5))
+    edges = [math.log10(edge) for edge in axes.get_xlim()]
+    apart = [math.log10(other.at(0.5)) for other in drawn]
+    apart = [*(other for other in apart if abs(other - x) > _APART), math.log10(study.sla.step_ms)]
+    room_left = x - max([edges[0], *(at for at in apart if at < x)])
+    room_right = min([edges[1], *(at for at in apart if at > x)]) - x
+    inches = axes.get_position().width * axes.get_figure().get_size_inches()[0]
+    needed = len(_label(study, curve)) * _LETTER / inches * (edges[1] - edges[0])
+    return min(room_left, needed) > min(room_right, needed)
 
 
 def _line(curve: _Curve) -> tuple[np.ndarray, np.ndarray]:

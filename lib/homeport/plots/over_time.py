@@ -1,5 +1,8 @@
 """Step latency through the session, with what the link was doing."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -72,9 +75,19 @@ def _frame(axes: Axes, study: Study, low: float, high: float) -> None:
     axes.set_yscale("log")
     axes.set_ylim(low, high)
     log_ticks(axes.yaxis, low, high)
-    few = [t for t in axes.yaxis.get_major_locator()() if f"{t:e}"[0] in "15" or high < 20 * low]
+    few = _few(axes.yaxis.get_major_locator()(), low, high)
     axes.set_yticks(few, [f"{tick:,.10g}" for tick in few])
     axes.axhline(study.sla.step_ms, label="sla", color="#1b7837", linewidth=0.9, zorder=1)
+
+
+def _few(ticks: Sequence[float], low: float, high: float) -> list[float]:
+    """Ticks far enough apart for a low panel, from the top down, tens and fives before others."""
+    least = 0.26 * math.log10(high / low)
+    kept: list[float] = []
+    for tick in sorted(ticks, key=lambda t: (f"{t:e}"[0] not in "15", -t)):
+        if all(abs(math.log10(tick / other)) >= least for other in kept):
+            kept.append(tick)
+    return sorted(kept)
 
 
 def _panel(axes: Axes, study: Study, host: str, found: pd.DataFrame, size: float) -> None:

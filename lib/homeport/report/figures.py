@@ -1,9 +1,10 @@
 """The figures of a report, from a session and its decision."""
 
 from homeport import plots
-from homeport.decide.decision import Choice, Decision
+from homeport.decide.decision import Choice, Decision, Option
 from homeport.plots import Chart, Ratio
 from homeport.report import words
+from homeport.report.coverage import NOT_ASKED_FOR, asked_for
 from homeport.store import Recorded
 
 
@@ -11,10 +12,10 @@ def figures(recorded: Recorded, decision: Decision) -> dict[str, Chart]:
     """Every figure of the report, by name, in the order of the page."""
     return {
         "step-latency": plots.step_ecdf(recorded),
-        "differences": paired_differences(recorded, decision),
+        "over-time": plots.latency_over_time(recorded),
         "throughput": plots.throughput_by_round(recorded),
         "update-time": plots.update_stages(recorded),
-        "over-time": plots.latency_over_time(recorded),
+        "differences": paired_differences(recorded, decision),
     }
 
 
@@ -44,8 +45,7 @@ def _ratios(decision: Decision) -> list[Ratio]:
             continue
         key, found = _key(option.choice), compared.get(_key(option.choice))
         if found is None or found.p is None:
-            why = "missed the latency target" if option.sla == "FAIL" else "too few complete pairs"
-            ratios.append(Ratio(*key, None, note=why))
+            ratios.append(Ratio(*key, None, note=_why_not(decision, option)))
         else:
             ends = found.ratio
             ratios.append(Ratio(*key, ends.value, ends.low, ends.high))
@@ -54,6 +54,12 @@ def _ratios(decision: Decision) -> list[Ratio]:
         ends = (None, None, None) if ratio is None else (ratio.value, ratio.low, ratio.high)
         ratios.append(Ratio(twin.twin_of, strategy, *ends, aa=True))
     return ratios
+
+
+def _why_not(decision: Decision, option: Option) -> str:
+    if not asked_for(decision, option.choice.host):
+        return NOT_ASKED_FOR
+    return "missed the latency target" if option.sla == "FAIL" else "too few complete pairs"
 
 
 def _key(choice: Choice) -> tuple[str, str]:

@@ -1,6 +1,5 @@
 """What stands in a report, as text in tables: the same for HTML, Markdown and the terminal."""
 
-import datetime
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +7,14 @@ from homeport.decide.decision import (
     BySite,
     Candidate,
     Choice,
+    Comparison,
     Decision,
     NoiseFloor,
     Option,
     SlaResult,
 )
 from homeport.report import words
+from homeport.report.coverage import NOT_ASKED_FOR, asked_for
 from homeport.report.numbers import NOT_MEASURED, Shown, p_value, percent, plain, show
 
 _MOST_FAILURES = 40
@@ -46,6 +47,8 @@ def rows(decision: Decision) -> list[Row]:
 def _row(decision: Decision, option: Option, candidate: Candidate) -> Row:
     choice, sla = option.choice, candidate.sla
     tags = {"recommended": decision.choice, "runner-up": decision.runner_up}
+    if not asked_for(decision, choice.host):
+        tags[NOT_ASKED_FOR] = choice
     return Row(
         choice=choice,
         host=words.name(choice.host),
@@ -165,10 +168,16 @@ def comparisons(decision: Decision) -> list[dict[str, Any]]:
             "ratio": show(comparison.ratio, units="rounds"),
             "p": p_value(comparison.p),
             "p_holm": p_value(comparison.p_holm),
-            "beyond": "yes" if comparison.beyond_noise else "no",
+            "beyond": _beyond(comparison),
         }
         for comparison in decision.comparisons
     ]
+
+
+def _beyond(comparison: Comparison) -> str:
+    if comparison.p is None:
+        return "not compared"
+    return "yes" if comparison.beyond_noise else "no"
 
 
 def failures(frame) -> tuple[list[dict[str, str]], int]:
@@ -181,23 +190,3 @@ def failures(frame) -> tuple[list[dict[str, str]], int]:
     ]
     told.sort(key=lambda row: (int(row["round"] or 0), row["host"], row["notebook"]))
     return told[:_MOST_FAILURES], max(0, len(told) - _MOST_FAILURES)
-
-
-def flat(facts: object, path: str = "") -> list[tuple[str, str]]:
-    """A nested mapping as (dotted name, text); what is None is not known."""
-    if isinstance(facts, dict) and facts:
-        inner = (flat(value, f"{path}.{key}" if path else str(key)) for key, value in facts.items())
-        return [pair for pairs in inner for pair in pairs]
-    if isinstance(facts, (list, tuple)):
-        text = ", ".join(words.clean(item, 200) for item in facts) or "none"
-    else:
-        text = "not known" if facts is None else words.clean(_moment(path, facts), 300)
-    return [(words.clean(path, 100), text)]
-
-
-def _moment(path: str, fact: object) -> object:
-    """An epoch second as a date people read."""
-    if not path.endswith("_s") or not isinstance(fact, (int, float)) or fact < 1e9:
-        return fact
-    when = datetime.datetime.fromtimestamp(fact, datetime.UTC)
-    return f"{when:%Y-%m-%d %H:%M:%S} UTC"

@@ -12,6 +12,8 @@ from rich.text import Text
 
 from homeport.decide.decision import Decision
 from homeport.report import page, words
+from homeport.report.coverage import NOT_ASKED_FOR
+from homeport.report.numbers import Shown
 
 _COLOUR = {
     "CLEAR": "green",
@@ -25,6 +27,7 @@ _COLOUR = {
 }
 _SHORT = {"INDISTINGUISHABLE": "not told apart"}
 _MOST_LINES = 6
+_NOT_MEASURED = "-"
 
 
 class Lines(JupyterMixin, Group):
@@ -103,7 +106,10 @@ def _panel(decision: Decision) -> Panel:
 
 
 def _options(decision: Decision) -> Table:
-    """As many columns as stand unbroken in 80 characters; Msteps are million usable steps."""
+    """As many columns as stand unbroken in 80 characters; Msteps are million usable steps.
+
+    A dash is what was not measured: the words are too wide, and would push out the host's name.
+    """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("Host", overflow="fold")
     table.add_column("Strategy", no_wrap=True)
@@ -111,18 +117,28 @@ def _options(decision: Decision) -> Table:
     for column in ("In time", "p99 ms", "Steps/s", "USD/Msteps"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("Verdict")
-    for row in page.rows(decision):
+    rows = page.rows(decision)
+    for row in rows:
         table.add_row(
             Text(row.host, style="bold" if row.tag == "recommended" else ""),
             Text(row.strategy),
             Text(row.sla, style=_COLOUR.get(row.sla, "yellow")),
-            Text(row.within.value),
-            Text(row.p99.value.removesuffix(" ms")),
-            Text(row.throughput.value.removesuffix(" steps/s")),
-            Text(row.usd.value.removesuffix(" USD")),
-            Text(
-                _SHORT.get(row.verdict, words.word(row.verdict).lower()),
-                style=_COLOUR.get(row.verdict, ""),
-            ),
+            Text(_short(row.within)),
+            Text(_short(row.p99, " ms")),
+            Text(_short(row.throughput, " steps/s")),
+            Text(_short(row.usd, " USD")),
+            Text(_verdict(row), style=_COLOUR.get(row.verdict, "")),
         )
+    if not all(shown.measured for row in rows for shown in (row.p99, row.throughput, row.usd)):
+        table.caption, table.caption_justify = f"{_NOT_MEASURED} not measured", "left"
     return table
+
+
+def _verdict(row: page.Row) -> str:
+    if row.tag == NOT_ASKED_FOR:
+        return NOT_ASKED_FOR
+    return _SHORT.get(row.verdict, words.word(row.verdict).lower())
+
+
+def _short(shown: Shown, unit: str = "") -> str:
+    return shown.value.removesuffix(unit) if shown.measured else _NOT_MEASURED

@@ -9,7 +9,7 @@ CONFIDENCE = {
     "EQUIVALENT": "The best options differ by less than what matters; the cheapest is named.",
     "INDICATIVE": "Seen in this short session, too few rounds for proof: a lead to follow, not a "
     "claim to defend.",
-    "UNDECIDED": "The data do not tell the options apart; what would settle it stands below.",
+    "UNDECIDED": "The data do not decide between the options; what would settle it stands below.",
     "NONE_MEETS_SLA": "No candidate keeps the latency target, so none is recommended.",
 }
 OPTION = {
@@ -23,6 +23,10 @@ SLA = {
     "PASS": "keeps the target, even at the lower bound of its share of steps in time",
     "FAIL": "misses the target, even at the upper bound",
     "UNDECIDED": "more steps are needed to say whether the target is kept",
+}
+TOPOLOGY = {
+    "star": "workers send every gradient to the learner and get the mean back",
+    "local": "workers train alone and average their parameters after each update, or after N (/N)",
 }
 EMULATED = (
     "Real packets over emulated links. Real programs sent every byte; the delay, loss and rate of "

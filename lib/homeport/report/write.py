@@ -12,12 +12,13 @@ from homeport import plots
 from homeport.decide.decision import Decision
 from homeport.errors import NotFound
 from homeport.params import Link, Study, root
-from homeport.report import described, page, words
+from homeport.report import coverage, described, page, provenance, words
 from homeport.report.figures import figures, leading
 from homeport.store import Recorded, SessionFolder
 from homeport.store.atomic import write_text
 
 _FORMATS = ("html", "md", "json")
+_TORN = re.compile(r"(?<=\d) (?=(?:%|ms|usable|steps/s|rounds?)(?!\w))|(?<=USD) (?=\d)")
 
 
 def write_report(
@@ -29,7 +30,7 @@ def write_report(
     """Write decision.html, decision.md and decision.json to a folder; returns their paths.
 
     The same session and decision give the same bytes. Each file is written atomically. Raises
-    NotFound for an unknown format, before anything is written.
+    NotFound for an unknown format, before anything is written, CannotWrite if the disk refuses.
     """
     wanted = list(formats)
     for form in wanted:
@@ -64,8 +65,9 @@ def _render(form: str, content: dict[str, Any]) -> str:
 
 
 def _prose(text: object) -> Markup:
-    """Text for HTML, with what stands between backticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(words.clean(text)))))
+    """Text for HTML: what stands between backticks as code, no unit torn from its number."""
+    whole = _TORN.sub("\xa0", words.clean(text))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(whole))))
 
 
 def _markdown(text: object) -> str:
@@ -78,14 +80,14 @@ def _content(recorded: Recorded, decision: Decision) -> dict[str, Any]:
     study, folder = recorded.study, recorded.folder
     drawn = figures(recorded, decision)
     failed, more = page.failures(recorded.failures())
-    recorded_on = folder.provenance()
+    controller = decision.provenance.get("controller") or {}
     leader = leading(decision)
     return {
         "decision": decision,
         "study": study,
         "notices": notices(folder),
         "confidence": words.CONFIDENCE[decision.verdict],
-        "meaning": {"option": words.OPTION, "sla": words.SLA},
+        "meaning": {"option": words.OPTION, "sla": words.SLA, "strategy": _strategies(study)},
         "facts": page.facts(decision),
         "rows": page.rows(decision),
         "target": page.target(decision.candidates[0].sla) if decision.candidates else "",
@@ -102,10 +104,12 @@ def _content(recorded: Recorded, decision: Decision) -> dict[str, Any]:
         "traffic": described.traffic(recorded),
         "failures": failed,
         "more_failures": more,
-        "provenance": page.flat({**recorded_on, **decision.provenance}),
+        "gaps": coverage.gaps(recorded, decision, bool(failed)),
+        "command": coverage.command(decision),
+        "provenance": provenance.sections(decision.provenance),
         "links": [_link(study, link, decision.warnings) for link in study.links],
-        "git_sha": recorded_on.get("git_sha"),
-        "git_dirty": recorded_on.get("git_dirty"),
+        "git_sha": controller.get("git_sha"),
+        "git_dirty": controller.get("git_dirty"),
         "session_path": _path(recorded),
     }
 
@@ -131,6 +135,12 @@ def notices(session: SessionFolder) -> list[str]:
     return told + ([words.SINGLE] if session.kind == "single" else [])
 
 
+def _strategies(study: Study) -> dict[str, str]:
+    """What each strategy of the study does, for readers who meet its name for the first time."""
+    told = {s.name: words.TOPOLOGY.get(s.topology, "") for s in study.strategies}
+    return {name: meaning for name, meaning in told.items() if meaning}
+
+
 def _other_label(study: Study) -> str:
     return "idle" if study.sla.label == "loaded" else "loaded"
 
@@ -146,12 +156,17 @@ def _link(study: Study, link: Link, warned: list[str]) -> dict[str, Any]:
         "loss": f"{link.loss_percent:g} %",
         "rate": f"{link.rate_mbit_s:g} Mbit/s",
         "assumed": ", ".join(link.assumed) or "nothing",
-        "source": words.clean(link.source, 200),
+        "source": _spaced(link.source),
         "measured_on": link.measured_on.isoformat(),
         "cautions": [words.clean(c) for c in link.cautions if not any(c in w for w in warned)],
         "price": f"{price.usd_per_hour:.4g} USD/h",
-        "price_source": words.clean(f"{price.source}, {price.valid_on.isoformat()}", 200),
+        "price_source": _spaced(f"{price.source}, {price.valid_on.isoformat()}"),
     }
+
+
+def _spaced(source: str) -> str:
+    """A table and its row, with places where a line can break: no space follows a CSV's commas."""
+    return words.clean(re.sub(r",(?=\S)", ", ", source), 200)
 
 
 def _path(recorded: Recorded) -> str:
