@@ -48,3 +48,4 @@ def test_six_rounds_under_the_standard_profile_say_what_they_lack(usual_recorded
     got = decide(under(usual_recorded, "standard"))
     assert got.verdict == "INDICATIVE"
     assert "6 rounds may say INDICATIVE at most: CLEAR needs a session of 12." in got.reasons
+    assert not any("Profile standard" in reason for reason in got.reasons)

@@ -67,6 +67,16 @@ def warned(decision):
 
 def test_a_sound_relay_is_no_warning(usual):
     assert warned(usual) == []
+    assert usual.provenance["relay"]["drops"] == 0
+
+
+def test_where_no_page_looked_at_the_relay_nothing_is_known_of_it(judged, demo):
+    def unseen(folder):
+        for host in demo.measured:
+            planted.remove(folder, host, notebook="10_network")
+
+    got = judged(unseen)
+    assert got.provenance["relay"] is None and warned(got) == []
 
 
 @pytest.mark.parametrize(
@@ -85,7 +95,13 @@ def test_packets_that_the_relay_failed_are_warned_of(judged, before, seen, told)
         recorded_on(folder, SITTING | {"world": world})
         relayed(folder, "relay_drops", *seen)
 
-    (warning,) = warned(judged(failing))
+    got = judged(failing)
+    (warning,) = warned(got)
+    assert got.provenance["relay"] == {
+        "drops": int(told.split()[0]),
+        "cpu_share": 0.1,
+        "until_round": 4,
+    }
     assert f"failed {told} (" in warning and "until round 4" in warning
     assert "the emulation itself may have shaped latency and throughput" in warning
 

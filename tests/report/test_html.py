@@ -176,6 +176,29 @@ def test_every_option_and_every_number_of_it_stands_in_the_table(html, page):
     assert "not measured" in told[5] and "not measured" not in told[4]
 
 
+def test_every_word_of_the_table_is_explained_below_it(page):
+    below = page.text.split("Noise floor:")[1].split("What would change it")[0]
+    for term in ("LEADER the option", "WORSE less", "target PASS keeps", "star workers send every"):
+        assert term in below
+    assert "local workers train alone" in below
+
+
+def test_no_unit_is_torn_from_its_number(html):
+    whole = "99\xa0% of steps within 50\xa0ms, at 2,600\xa0steps/s"
+    assert whole in html.split("The options")[0]
+
+
+@pytest.mark.usefixtures("same_figures")
+def test_a_pair_that_could_not_be_compared_is_not_said_to_be_within_the_noise(
+    recorded, content, tmp_path
+):
+    content["comparisons"][0] |= {"p": None, "p_holm": None, "beyond_noise": False}
+    html = written(recorded, Decision.model_validate(content), tmp_path)
+    table = html.split("Beyond the noise floor")[1].split("</table>")[0]
+    [row] = re.findall(r"<tr>.*?</tr>", table)
+    assert Page(row).text.endswith(" not measured not measured not compared")
+
+
 def test_tables_have_headers_with_scope(page):
     assert len(page.of("table")) >= 7
     assert page.of("th") and all(th.get("scope") in {"col", "row"} for th in page.of("th"))

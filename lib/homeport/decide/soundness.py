@@ -22,7 +22,7 @@ def relay(evidence: Evidence) -> dict | None:
     return {
         "drops": _rises(seen, _when_the_session_began(evidence)) if len(seen) else None,
         "cpu_share": float(shares["value"].max()) if len(shares) else None,
-        "until_round": int(max(rows["round"].max() for rows in (drops, shares) if len(rows))),
+        "until_round": int(max([*drops["round"], *shares["round"]])),
     }
 
 
@@ -53,8 +53,8 @@ def _rises(seen, began):
     A world that was up before has a start of its own, and one that was brought up again begins
     at zero.
     """
-    before = [began if began <= seen[0] else 0.0, *seen[:-1]]
-    return round(sum(b - a if b >= a else b for a, b in zip(before, seen, strict=True)))
+    steps = zip([began, *seen[:-1]], seen, strict=True)
+    return round(sum(b - a if b >= a else b for a, b in steps))
 
 
 def _when_the_session_began(evidence):
