@@ -61,7 +61,9 @@ METRICS = {
         Metric("ready_ms", "ms", "lower", "from asking for the gang to all ranks in their group"),
         Metric("load_s", "s", "neither", "how long training kept this link under load"),
         Metric("relay_cpu_share", "1", "lower", "share of one core the emulating relay used"),
-        Metric("relay_drops", "packets", "lower", "packets the relay lost or delivered over 5 ms late"),
+        Metric(
+            "relay_drops", "packets", "lower", "packets the relay lost or delivered over 5 ms late"
+        ),
     )
 }
 

@@ -116,7 +116,8 @@ def test_warnings_that_do_not_apply_are_not_given(usual_recorded):
         for link in study.links
     ]
     got = decide(with_study(usual_recorded, links=links, strategies=study.strategies[:1]))
-    assert len(got.warnings) == 1 and "its traffic" in got.warnings[0]
+    assert len(got.warnings) == 2 and "its traffic" in got.warnings[1]
+    assert "All hosts ran on the CPU of one machine" in got.warnings[0]
     assert got.runner_up is None and got.comparisons == []
     assert got.verdict == "INDICATIVE" and got.choice.strategy.topology == "star"
 

@@ -106,13 +106,19 @@ def heights(figure, label):
     return [bar.get_width() for bar in bars(figure, label)]
 
 
-def test_bars_are_the_medians_of_the_stages(local):
+def test_bars_are_the_means_of_the_stages(local):
     rows = update("hk", [10, 20, 30, 40]) + update("hk", [12, 26, 38, 44])
     rows += update("hk", [11, 20, 33, 90], rank=2)
     figure = plots.update_stages(by_hand(local, rows))
-    assert heights(figure, "local hk") == [11, 20, 33, 44]
-    assert "108 ms, 71 % network" in words(figure)
-    assert "hk with local: 108 ms, 71 % network." in figure.alt
+    assert heights(figure, "local hk") == pytest.approx([11, 22, 101 / 3, 58])
+    assert "125 ms, 74 % network" in words(figure)
+    assert "hk with local: 125 ms, 74 % network." in figure.alt
+
+
+def test_an_average_every_few_updates_is_part_of_the_bar(local):
+    rows = [row for _ in range(3) for row in update("hk", [10, 20, 0, 0])]
+    figure = plots.update_stages(by_hand(local, rows + update("hk", [10, 20, 40, 400])))
+    assert heights(figure, "local hk") == [10, 20, 10, 100]
 
 
 def test_bars_leave_out_the_learner_and_the_warm_up(local):

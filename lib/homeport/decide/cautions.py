@@ -116,4 +116,4 @@ def _prices_apart(study) -> Iterator[str]:
             taken = words.listed(sorted({str(link.measured_on) for link in links}))
             apart.append(f"{host}: price of {price.provider}, {price.valid_on}, latency of {taken}")
     if apart:
-        yield f"Prices and latencies are not of one provider and day ({'; '.join(apart)})."
+        yield f"Price and latency of a host differ in provider or day ({'; '.join(apart)})."

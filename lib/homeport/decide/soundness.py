@@ -6,6 +6,10 @@ from homeport.decide import words
 from homeport.decide.case import Case
 from homeport.decide.evidence import Evidence
 
+_ONE_MACHINE = (
+    "All hosts ran on the CPU of one machine: steps/s and cost per step compare the options with "
+    "each other, and do not tell what the priced instances reach."
+)
 _BUSY = 0.5  # of a core: beyond that packets may wait for the relay rather than on the path
 
 
@@ -28,6 +32,8 @@ def relay(evidence: Evidence) -> dict | None:
 
 def soundness(case: Case) -> Iterator[str]:
     """Warnings about the emulation, and about code that changed while the session lasted."""
+    if case.study.world == "emulated":
+        yield _ONE_MACHINE
     yield from _relay(relay(case.evidence) or {})
     yield from _code(case.evidence.recorded.folder)
 

@@ -150,19 +150,22 @@ def _number(value: float) -> str:
 
 
 def update_stages(recorded: Recorded) -> Chart:
-    """Where the time of one update goes at a sampling worker: medians after warm-up, stacked."""
+    """Where the time of one update goes at a sampling worker: means after warm-up, stacked.
+
+    Means, since they add up, and since an average every few updates is no part of the median one.
+    """
     study = recorded.study
-    medians = _stage_medians(recorded)
+    means = _stage_means(recorded)
     options = [(s.name, host) for s in study.strategies for host in study.measured]
     height = 1.3 + 0.27 * len(options) + 0.2 * len(study.strategies)
-    with chart(height, "Time of one update at a sampling worker (medians, link loaded)") as figure:
+    with chart(height, "Time of one update at a sampling worker (means, link loaded)") as figure:
         axes = figure.subplots()
-        longest = max([sum(stages) for stages in medians.values()], default=1.0) or 1.0
+        longest = max([sum(stages) for stages in means.values()], default=1.0) or 1.0
         axes.set_xlim(0, 1.36 * longest)
         told = []
         for rank, option in enumerate(options):
             y = rank + 0.9 * (rank // len(study.measured))
-            told.append(_bar(axes, y, option, medians.get(option), longest))
+            told.append(_bar(axes, y, option, means.get(option), longest))
         rows = [rank + 0.9 * (rank // len(study.measured)) for rank in range(len(options))]
         axes.set_yticks(rows, [host_label(study, host) for _, host in options], parse_math=False)
         for tick, (_, host) in zip(axes.get_yticklabels(), options, strict=True):
@@ -176,15 +179,15 @@ def update_stages(recorded: Recorded) -> Chart:
         axes.set_xlabel("milliseconds an update")
         boxes = [Patch(color=colour, label=name) for name, colour in STAGES.values()]
         figure.legend(handles=boxes, loc="outside lower center", ncols=4)
-        figure.alt = "Median milliseconds an update. " + " ".join(told)
+        figure.alt = "Mean milliseconds an update. " + " ".join(told)
     return figure
 
 
-def _stage_medians(recorded: Recorded) -> dict[tuple[str, str], list[float]]:
+def _stage_means(recorded: Recorded) -> dict[tuple[str, str], list[float]]:
     frame = recorded.frame
     worker = frame["source"].isin(list(recorded.study.sites)) & (frame["phase"] == "loaded")
     stages = frame[worker & frame["metric"].isin(list(STAGES))]
-    table = stages.groupby(["strategy", "host", "metric"])["value"].median().unstack("metric")
+    table = stages.groupby(["strategy", "host", "metric"])["value"].mean().unstack("metric")
     table = table.reindex(columns=list(STAGES)).dropna()
     return {
         option: [float(v) for v in row]

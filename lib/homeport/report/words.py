@@ -30,8 +30,8 @@ TOPOLOGY = {
 }
 EMULATED = (
     "Real packets over emulated links. Real programs sent every byte; the delay, loss and rate of "
-    "each path were set from the published tables named below. The answer holds for paths like "
-    "these, not for what a provider delivers today."
+    "each path were set from the sources named below, and from assumptions where no source is. The "
+    "answer holds for paths like these, not for what a provider delivers today."
 )
 SAMPLE = (
     "Recorded sample. Nothing was measured for this report; it reads a session kept as example."
