@@ -106,6 +106,17 @@ def test_packets_that_the_relay_failed_are_warned_of(judged, before, seen, told)
     assert "the emulation itself may have shaped latency and throughput" in warning
 
 
+def test_the_journal_of_the_session_tells_of_the_relay_to_the_end(judged):
+    def failing(folder):
+        relayed(folder, "relay_drops", 0.0, 0.0)
+        for drops, share in ((5, 0.0), (5, 0.2), (9, 0.6), (1, 0.3)):  # up before; brought up again
+            folder.note("relay", time_s=1.0, drops=drops, cpu_share=share)
+
+    got = judged(failing)
+    assert got.provenance["relay"] == {"drops": 5, "cpu_share": 0.6, "until_round": 6}
+    assert "failed 5 packets" in warned(got)[0] and "60 % of a core" in warned(got)[1]
+
+
 def test_packets_failed_before_the_session_are_none_of_its_own(judged):
     def failing(folder):
         recorded_on(folder, SITTING | {"world": {"relay": RELAY | {"drops": 5}}})

@@ -17,8 +17,17 @@ def relay(evidence: Evidence) -> dict | None:
     """What the emulating relay failed and used during the session; None where nothing tells.
 
     `drops` are packets unread, unsent or late, counted until `until_round`; `cpu_share` is the
-    largest share of a core that was seen (shares are those since the sitting began).
+    largest share of a core that was seen (shares are those since the sitting began). The session's
+    own journal tells it to the end; where it has none, what pages saw is taken.
     """
+    folder = evidence.recorded.folder
+    if noted := folder.notes("relay"):
+        first, *rest = (note["drops"] for note in noted)
+        return {
+            "drops": _rises(rest, first),
+            "cpu_share": max(note["cpu_share"] for note in noted),
+            "until_round": max(evidence.rounds, default=0),
+        }
     drops, shares = (evidence.recorded.values(f"relay_{k}") for k in ("drops", "cpu_share"))
     if drops.empty and shares.empty:
         return None

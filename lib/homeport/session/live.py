@@ -60,6 +60,7 @@ class Live:
         self.background.start()
         self._relay_since = (time.monotonic(), self.world.cpu_s())
         self._write_provenance()
+        self._note_relay()
         self._stack.enter_context(Watch(self._notice))
 
     def _notice(self) -> None:
@@ -94,6 +95,13 @@ class Live:
         """Note that a round begins: samples from here on belong to it (None: to none)."""
         self._round_began_s = time.time()
         self.folder.note("rounds", round=round, time_s=self._round_began_s)
+        self._note_relay()
+
+    def _note_relay(self) -> None:
+        """How the emulation held up so far; a dead relay has nothing to tell."""
+        with contextlib.suppress(WorldBroken):
+            share, drops = self._relay()
+            self.folder.note("relay", time_s=time.time(), cpu_share=share, drops=drops)
 
     def write_segments(self, *, but: int) -> None:
         """Write the background segments that are missing of every round other than `but`.
@@ -171,15 +179,18 @@ class Live:
 
     def relay(self, host: str) -> list[Record]:
         """Is the emulation itself sound? The relay's share of a core, and what it dropped."""
-        then, cpu_then = self._relay_since
-        now, cpu_now = time.monotonic(), self.world.cpu_s()
-        share = (cpu_now - cpu_then) / max(now - then, 1e-9)
-        drops = self.world.relay_drops()
+        share, drops = self._relay()
         base = {"source": host, "target": host, "time_s": time.time()}
         return [
             Measurement(metric="relay_cpu_share", value=share, **base),
             Measurement(metric="relay_drops", value=float(drops), **base),
         ]
+
+    def _relay(self) -> tuple[float, int]:
+        """The relay's share of a core since the sitting began, and the packets it failed."""
+        then, cpu_then = self._relay_since
+        now, cpu_now = time.monotonic(), self.world.cpu_s()
+        return (cpu_now - cpu_then) / max(now - then, 1e-9), self.world.relay_drops()
 
 
 def _version_of(place: Place) -> dict[str, str]:
