@@ -33,7 +33,7 @@ def kill_one(data, what):
     os.kill(victim, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("part", [1, 2])
+@pytest.mark.parametrize("part", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_a_relay_that_dies_ends_the_run_with_its_name_and_spoils_nothing(tmp_path, part):
     path, data = small.study(tmp_path / "params", **SHORT), tmp_path / "runs"
     child = small.started(data, "run", path, log=tmp_path / "log")
@@ -60,6 +60,7 @@ def test_a_relay_that_dies_ends_the_run_with_its_name_and_spoils_nothing(tmp_pat
     assert of_environment(str(data)) == {}
 
 
+@pytest.mark.long
 def test_a_policy_server_that_dies_costs_its_own_steps_alone(tmp_path):
     path, data = small.study(tmp_path / "params", **SHORT), tmp_path / "runs"
     child = small.started(data, "run", path, log=tmp_path / "log")
