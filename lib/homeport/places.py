@@ -46,11 +46,13 @@ class Place(Protocol):
         command with its whole process group has been killed.
         """
 
-    def start(self, command: list[str], *, stdout: IO | int | None = None) -> subprocess.Popen:
+    def start(
+        self, command: list[str], *, stdout: IO | int | None = None, stderr: IO | int | None = None
+    ) -> subprocess.Popen:
         """Start a long-lived command in its own process group, with pipes for its streams.
 
-        `stdout` may be an open file for the output. The command dies with the thread that
-        started it; end it with `stop`.
+        `stdout` and `stderr` may be open files for the output. The command dies with the thread
+        that started it; end it with `stop`.
         """
 
 
@@ -81,12 +83,16 @@ class _Here:
             raise CommandFailed(self.name, command, child.returncode, stderr or stdout)
         return Done(child.returncode, stdout, stderr)
 
-    def start(self, command: list[str], *, stdout: IO | int | None = None) -> subprocess.Popen:
+    def start(
+        self, command: list[str], *, stdout: IO | int | None = None, stderr: IO | int | None = None
+    ) -> subprocess.Popen:
+        if stderr is None:  # without a reader for stdout there is none for a pipe of stderr
+            stderr = subprocess.PIPE if stdout is None else subprocess.DEVNULL
         return subprocess.Popen(
             self._full(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE if stdout is None else stdout,
-            stderr=subprocess.PIPE if stdout is None else subprocess.DEVNULL,
+            stderr=stderr,
             text=True,
             start_new_session=True,
             env={**os.environ, "LC_ALL": "C"},

@@ -196,6 +196,46 @@ def test_a_round_gone_on_with_gets_a_further_segment(folder, places):
     assert len(stored) == len(set(stored)) and set(stored) == raw
 
 
+def silent(folder, at):
+    """A round of ten seconds of which some streams left nothing."""
+    folder.note("rounds", round=1, time_s=at)
+    folder.note("rounds", round=None, time_s=at + 10)
+    raw = folder.raw_folder("hk")
+    raw.mkdir(parents=True)
+    return raw
+
+
+def failed_streams(folder):
+    write_segments(folder, 1)
+    failed = store.read(folder).failures()
+    return dict(
+        zip(failed["failure"] + " " + failed["reason"].str.split(":").str[0], failed["reason"])
+    )
+
+
+def test_a_stream_that_gave_nothing_in_a_round_is_a_failure_with_its_last_words(folder):
+    raw = silent(folder, 1000.0)
+    (raw / "ping-guangdong.1.txt").write_text("ZONG 64 octets\n")
+    (raw / "ping-guangdong.2.txt").write_text("")
+    (raw / "steps-guangdong.1.txt").write_text("")
+    (raw / "steps-guangdong.1.err").write_text("struct.error: ubyte format\n")
+    (raw / "steps-guangdong.old.txt").write_text("not ours\n")
+    told = failed_streams(folder)
+    assert "ZONG 64" in told["NothingMeasured no ping from guangdong to hk"]
+    assert "ubyte format" in told["NothingMeasured no steps from guangdong to hk"]
+
+
+def test_a_stream_that_ran_in_a_round_is_no_failure_and_a_gap_is_told_once(folder):
+    raw, head = (
+        silent(folder, time.time() - 5),
+        "PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.\n",
+    )
+    reply = f"[{time.time():.6f}] 64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.1 ms\n"
+    (raw / "ping-guangdong.1.txt").write_text(head + reply)
+    note_gap(folder, streams=("steps",))
+    assert list(failed_streams(folder).values()) == ["the relay ended"]
+
+
 def note_gap(folder, **kept):
     facts = {"kind": "WorldBroken", "reason": "the relay ended", "place": None, "open_s": 2.0}
     return open_gap(folder, **{**facts, "streams": EVERYTHING, **kept})

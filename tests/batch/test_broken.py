@@ -49,7 +49,8 @@ def test_a_relay_that_dies_ends_the_run_with_its_name_and_spoils_nothing(tmp_pat
     folder = store.SessionFolder.open(session.parent)
     frame = store.read(folder).frame
     assert not frame["metric"].isin(["step_overdue_ms", "lost_echo"]).any()
-    assert (frame["metric"] == "step_ms").any(), "what was measured before is kept"
+    if part == 2:
+        assert (frame["metric"] == "step_ms").any(), "what was measured before is kept"
     failed = frame[frame["failure"] == "WorldBroken"]
     assert {"background", "20_training"} == set(failed["notebook"])
     said = small.decision(data)

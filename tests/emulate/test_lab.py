@@ -93,13 +93,19 @@ def test_a_cut_made_by_one_process_is_seen_by_the_next(relay, demo):
 
 def test_a_shell_runs_on_the_host_and_is_listed(relay, demo):
     code = "from homeport.emulate import lab; lab.shell('tokyo')"
-    typed = "hostname=; ip -o -4 address show wan0\necho prompt: $PS1\nexit 7\n"
+    typed = "ip -o -4 address show wan0\nexit 7\n"
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, input=typed, capture_output=True, text=True, timeout=20)
     world = lab.attached(demo)
     assert world.addresses["tokyo"] in done.stdout
+    assert (done.returncode, done.stderr) == (7, ""), "no word of a terminal that is not there"
+    terminal = f"import pty, sys; sys.exit(pty.spawn({words!r}) >> 8)"
+    typed = "echo prompt: $PS1\nexit 8\n"
+    done = subprocess.run(
+        [sys.executable, "-c", terminal], input=typed, capture_output=True, text=True, timeout=20
+    )
     assert f"prompt: [tokyo {world.addresses['tokyo']}]" in done.stdout
-    assert done.returncode == 7
+    assert done.returncode == 8
     with running(world.place("la"), "cat") as child:
         child.stdin.write("it runs\n")
         child.stdin.flush()

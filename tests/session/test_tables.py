@@ -72,3 +72,28 @@ def test_bytes_that_nobody_counted_are_missing_and_not_zero():
 @pytest.mark.parametrize("records", [[], [Failure(kind="GangFailed", reason="lost")]])
 def test_traffic_of_a_gang_that_never_trained_is_empty(records):
     assert shown(records) == []
+
+
+FAILED = Failure(kind="GangFailed", reason="rank 1 at guangdong: refused", place="hk")
+
+
+@pytest.mark.parametrize("records", [[], [FAILED], [FAILED, *update(GUANGDONG, 1, 4, 400)]])
+def test_every_table_can_be_shown_when_training_gave_nothing(records):
+    """A table that cannot be made would end the page before it saves what went wrong."""
+    for table in (tables.training, tables.stages, tables.background, tables.plain):
+        assert table(records).columns.size
+    assert tables.traffic(records, "hk").columns.size
+    assert list(tables.failures(records)["reason"]) == [FAILED.reason] * (FAILED in records)
+
+
+def test_stages_are_means_that_add_up_and_ranks_are_whole_numbers():
+    common = {"source": "guangdong", "target": "hk", "strategy": "local", "phase": "loaded"}
+    records = [
+        Measurement(metric=name, value=value, sequence=n, rank=1, **common)
+        for n, wire in enumerate([0.0, 0.0, 0.0, 100.0])
+        for name, value in {"collect_ms": 10.0, "update_ms": 20.0, "wait_ms": 0.0}.items()
+        | {"wire_ms": wire, "wall_ms": 30.0 + wire}.items()
+    ]
+    row = tables.stages(records).iloc[0]
+    assert (row["wire_ms"], row["wall_ms"]) == (25.0, 55.0)
+    assert str(row["rank"]) == "1"

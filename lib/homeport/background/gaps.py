@@ -39,7 +39,12 @@ class Gap:
             return False
         if isinstance(record, Failure):
             return record.kind == "StepConnection" and "steps" in self.streams
-        return _STREAM.get(record.metric, "steps") in self.streams
+        return stream_of(record.metric) in self.streams
+
+
+def stream_of(metric: str) -> str:
+    """The stream whose samples give this metric."""
+    return _STREAM.get(metric, "steps")
 
 
 def open_gap(

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Iterator
 
-from homeport.background.gaps import failure_of, gaps
+from homeport.background.gaps import EVERYTHING, failure_of, gaps, stream_of
 from homeport.background.streams import INTERVAL_S
 from homeport.errors import UnreadableOutput
 from homeport.metrics import Failure, Measurement, Record
@@ -13,6 +13,7 @@ from homeport.probes import interaction, ping
 from homeport.store import BACKGROUND, SessionFolder, Slot, read_part_header, write_part
 
 Span = tuple[float, float]
+_SHORTEST_S = 2.0  # of a stretch: in a shorter one a slow start is no silence
 
 
 def settled_after_s(folder: SessionFolder) -> float:
@@ -78,8 +79,10 @@ def records(folder: SessionFolder, site: str, host: str) -> list[Record]:
 
 
 def _raw(folder: SessionFolder, stem: str, host: str) -> Iterator[tuple[int, str]]:
-    for path in sorted(folder.raw_folder(host).glob(f"{stem}.*.txt")):
-        yield int(path.suffixes[-2][1:]), path.read_text(encoding="utf-8", errors="replace")
+    found = [(p.name.split(".")[1:-1], p) for p in folder.raw_folder(host).glob(f"{stem}.*.txt")]
+    numbered = sorted((int(n[0]), path) for n, path in found if len(n) == 1 and n[0].isdecimal())
+    for number, path in numbered:  # other files there are not ours
+        yield number, path.read_text(encoding="utf-8", errors="replace")
 
 
 def _numbered(measurements: Iterator[Measurement], stream: int) -> Iterator[Measurement]:
@@ -135,9 +138,47 @@ def write_segments(folder: SessionFolder, round: int) -> None:
             slot = Slot.of(folder.study, folder.session, host, round, BACKGROUND)
             ours = [r for r in records(folder, site, host) if _inside(r, spans)]
             ours += _gaps_inside(folder, site, host, spans)
+            ours += [f for span in spans for f in _silences(folder, site, host, span, ours)]
             path = folder.next_segment_file(site, host, round)
             facts = {"windows": [_finite(s) for s in spans], "sittings": _sittings(folder, spans)}
             write_part(path, folder.study, slot, ours, provenance=facts)
+
+
+def _silences(
+    folder: SessionFolder, site: str, host: str, span: Span, ours: list[Record]
+) -> list[Failure]:
+    """A stream that gave no sample in a whole stretch of a round: not measured, and said so."""
+    start, end = span
+    if end - start < _SHORTEST_S:
+        return []
+    inside = [r for r in ours if isinstance(r, Measurement) and _inside(r, [span])]
+    told = {stream_of(r.metric) for r in inside}
+    for hole in gaps(folder, host):
+        if hole.begin_s < end and hole.end_s > start:
+            told |= set(hole.streams)
+    where = {"source": site, "target": host, "place": site, "time_s": start}
+    return [
+        Failure(
+            kind="NothingMeasured",
+            reason=f"no {stream} from {site} to {host}: {_why(folder, stream, site, host)}",
+            **where,
+        )
+        for stream in EVERYTHING
+        if stream not in told
+    ]
+
+
+def _why(folder: SessionFolder, stream: str, site: str, host: str) -> str:
+    """The last that is known of a stream: output that nobody can read, or what it complained of."""
+    for _, text in reversed(list(_raw(folder, f"{stream}-{site}", host))):
+        try:
+            ping.parse(text, interval_s=INTERVAL_S) if stream == "ping" else interaction.parse(text)
+        except UnreadableOutput as odd:
+            return str(odd)
+    said = [p for p in folder.raw_folder(host).glob(f"{stream}-{site}.*.err") if p.stat().st_size]
+    for path in sorted(said, key=lambda p: p.stat().st_mtime)[-1:]:
+        return path.read_text(encoding="utf-8", errors="replace").strip()[-200:]
+    return "it ran, and printed nothing"
 
 
 def _gaps_inside(folder: SessionFolder, site: str, host: str, spans: list[Span]) -> list[Failure]:

@@ -123,8 +123,9 @@ class Background:
         path = stream.raw_stem.with_name(f"{stream.raw_stem.name}.{number}.txt")
         with writing(path):
             path.touch(exist_ok=False)
-        with path.open("w", encoding="utf-8") as raw:
-            stream.child = stream.place.start(stream.command(), stdout=raw)
+        errors = path.with_suffix(".err")
+        with path.open("w", encoding="utf-8") as raw, errors.open("w", encoding="utf-8") as told:
+            stream.child = stream.place.start(stream.command(), stdout=raw, stderr=told)
 
     def notice(self) -> None:
         """Open a gap for every server that has ended by itself: what follows is not the path.
@@ -162,7 +163,9 @@ class Background:
             if stream.child.poll() is not None:
                 stop(stream.child)
                 ended.append(f"{stream.raw_stem.name} at {stream.place.name}")
-                facts = {"stream": stream.raw_stem.name, "code": stream.child.returncode}
+                host = stream.raw_stem.parent.parent.name
+                facts = {"stream": stream.raw_stem.name, "host": host}
+                facts["code"] = stream.child.returncode
                 self.folder.note("troubles", time_s=time.time(), **facts)
                 self._begin(stream)
         return ended

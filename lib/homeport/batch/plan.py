@@ -55,7 +55,7 @@ def choose_hosts(study: Study, *, only: str | None, region: str | None) -> list[
         and (region is None or study.region_of(host).casefold() == region.casefold())
     ]
     if not chosen:
-        known = [f"{host} (region {study.region_of(host)})" for host in study.measured]
+        known = [f"{host} ({study.region_of(host)})" for host in study.measured]
         asked = " in region ".join(x for x in (only, region) if x)
         raise NotFound("host" if only else "region", asked, known)
     return chosen

@@ -68,6 +68,8 @@ def read_yaml(path: Path) -> dict:
     except FileNotFoundError as missing:
         known = sorted(p.name for p in path.parent.glob("*.yml")) if path.parent.is_dir() else []
         raise NotFound("parameter file", str(path), known) from missing
+    except OSError as refused:
+        raise BadParameter(str(path), "file", refused.strerror, "a readable file") from refused
     except UnicodeDecodeError as wrong:
         raise BadParameter(str(path), "encoding", str(wrong), "UTF-8 text") from wrong
     try:
@@ -75,7 +77,7 @@ def read_yaml(path: Path) -> dict:
     except yaml.MarkedYAMLError as wrong:
         line = wrong.problem_mark.line + 1 if wrong.problem_mark else "?"
         raise BadParameter(str(path), f"line {line}", wrong.problem, "valid YAML") from wrong
-    except yaml.YAMLError as wrong:
+    except (yaml.YAMLError, ValueError) as wrong:  # such as the 13th month of a date
         raise BadParameter(str(path), "YAML", str(wrong), "valid YAML") from wrong
     if not isinstance(content, dict):
         raise BadParameter(str(path), "top level", type(content).__name__, "a mapping of keys")

@@ -1,7 +1,9 @@
 """The hosts: an Ansible YAML inventory with the groups `candidates` and `sites`."""
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from homeport.errors import BadParameter, NotFound
 from homeport.params.model import Model, build
@@ -20,7 +22,7 @@ class Host(Model):
 
     name: str
     group: Literal["candidates", "sites"]
-    region: str
+    region: Annotated[str, Field(min_length=1)]
 
 
 class Inventory(Model):

@@ -42,7 +42,7 @@ def load_study(study: str | Path) -> Study:
 
 def _path_of(study: str | Path) -> Path:
     if str(study).endswith((".yml", ".yaml")):
-        return Path(study)
+        return Path(study).resolve()  # its neighbours are told from it, wherever we stand
     path = root() / "params" / "studies" / f"{study}.yml"
     if study not in study_names():
         raise NotFound("study", str(study), study_names())

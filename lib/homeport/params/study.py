@@ -51,7 +51,7 @@ class Sla(Model):
     step_ms: Positive
     share: Share = 0.99
     label: Literal["loaded", "idle"] = "loaded"
-    deadline_ms: Positive = 1000.0
+    deadline_ms: Annotated[float, Field(gt=0, le=60_000)] = 1000.0
 
     @model_validator(mode="after")
     def _deadline_beyond_target(self):
@@ -86,7 +86,7 @@ class Link(Model):
     host: str
     rtt_ms: Positive
     loss_percent: Annotated[float, Field(ge=0, lt=100)] = 0.0
-    jitter_ms: NotNegative = 0.0
+    jitter_ms: Annotated[float, Field(ge=0, le=10_000)] = 0.0
     rate_mbit_s: Positive
     queue_ms: Positive = 100.0
     hops: Annotated[int, Field(ge=0, le=30)] = 8
@@ -118,13 +118,13 @@ class Workload(Model):
     """
 
     env_id: str
-    observation_size: Count
+    observation_size: Annotated[int, Field(ge=1, le=16_000)]  # one interaction step carries it
     actions: Count
     n_envs: Count = 8
     n_steps: Count
     batch_size: Annotated[int, Field(ge=2)]
     n_epochs: Count
-    hidden: list[Count] = Field(default_factory=lambda: [64, 64])
+    hidden: Annotated[list[Count], Field(min_length=1)] = Field(default_factory=lambda: [64, 64])
     learning_rate: Positive = 3.0e-4
     gamma: Annotated[float, Field(gt=0, le=1)] = 0.99
     gae_lambda: Annotated[float, Field(ge=0, le=1)] = 0.95
@@ -165,7 +165,7 @@ class Study(Model):
     warmup_updates: Annotated[int, Field(ge=0)] = 2
     sla: Sla
     profile: Literal["demo"]
-    rounds: Count
+    rounds: Annotated[int, Field(ge=1, le=1000)]
     notebooks: Annotated[dict[str, Literal["all"] | list[int]], Field(min_length=1)]
     caps: Caps
     seed: Annotated[int, Field(ge=0)]

@@ -14,7 +14,9 @@ def frame(records: list[Record]) -> pd.DataFrame:
     """The measurements among records, a row each."""
     rows = [dataclasses.asdict(r) for r in records if not isinstance(r, Failure)]
     columns = ["metric", "value", "source", "target", "sequence", "time_s"]
-    return pd.DataFrame(rows, columns=[*columns, "strategy", "phase", "rank"])
+    found = pd.DataFrame(rows, columns=[*columns, "strategy", "phase", "rank"])
+    # Nothing measured must stay a table of numbers without rows, not become one of objects.
+    return found.astype({"value": float, "sequence": int, "time_s": float, "rank": float})
 
 
 def background(records: list[Record]) -> pd.DataFrame:

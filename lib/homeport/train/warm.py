@@ -28,7 +28,7 @@ class Agent:
         """Start the process; `wait_until_warm` follows. Most callers want `Agent.start`."""
         self.place, self.address = place.name, place.address
         self.facts = {}
-        command = [sys.executable, "-m", "homeport.train.agent"]
+        command = [sys.executable, "-P", "-m", "homeport.train.agent"]
         command += ["--name", place.name, "--address", place.address]
         self._process: subprocess.Popen = place.start(command)
         self._complaints = deque(maxlen=_STDERR_LINES)

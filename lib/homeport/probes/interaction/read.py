@@ -29,7 +29,7 @@ def server_command(
     address: str, *, deadline_s: float, observation_size: int, hidden: list[int], actions: int
 ) -> list[str]:
     """The argument list of the candidate's end; it prints `listening PORT` when ready."""
-    module = [sys.executable, "-m", "homeport.probes.interaction.server"]
+    module = [sys.executable, "-P", "-m", "homeport.probes.interaction.server"]
     widths = ",".join(str(width) for width in hidden)
     policy = ["--observation-size", str(observation_size), "--hidden", widths]
     policy += ["--actions", str(actions)]
@@ -46,10 +46,18 @@ def client_command(
     offset_s: float = 0.0,
 ) -> list[str]:
     """The argument list of the site's end; it prints one JSON line per step until it is ended."""
-    module = [sys.executable, "-m", "homeport.probes.interaction.client"]
+    module = [sys.executable, "-P", "-m", "homeport.probes.interaction.client"]
     peer = ["--address", address, "--port", str(port), "--offset-s", f"{offset_s:g}"]
     beat = ["--interval-s", f"{interval_s:g}", "--deadline-s", f"{deadline_s:g}"]
     return [*module, *peer, *beat, "--observation-size", str(observation_size)]
+
+
+# What each kind of line holds: an answered step, an overdue one, a trouble.
+_KINDS = (
+    {"seq", "sent_s", "step_ms", "server_ms", "inference_ms"},
+    {"seq", "sent_s", "overdue_ms"},
+    {"trouble", "time_s"},
+)
 
 
 def _lines(text: str) -> Iterator[dict]:
@@ -59,8 +67,9 @@ def _lines(text: str) -> Iterator[dict]:
             facts = json.loads(line)
         except ValueError as wrong:
             raise UnreadableOutput("interaction client", "JSON lines", line) from wrong
-        if not isinstance(facts, dict) or not {"seq", "trouble"} & set(facts):
-            raise UnreadableOutput("interaction client", "a key 'seq' or 'trouble'", line)
+        if not isinstance(facts, dict) or not any(kind <= set(facts) for kind in _KINDS):
+            expected = " or ".join(str(sorted(kind)) for kind in _KINDS)
+            raise UnreadableOutput("interaction client", f"the keys {expected}", line)
         yield facts
 
 
