@@ -131,3 +131,28 @@ def test_a_region_without_hosts_is_refused_with_those_that_have_some(data_folder
     done = small.homeport(data_folder, "run", "demo", "--region", "Atlantis", "--dry-run")
     assert done.returncode == 2 and done.stdout == ""
     assert "Atlantis" in done.stderr and "Los Angeles" in done.stderr
+
+
+def test_a_reader_that_goes_away_changes_no_exit_code(tmp_path):
+    words = f"{small.HOMEPORT} report {SAMPLE} --out {tmp_path} "
+    for tail in ("| head -1", "--json | head -c 5"):
+        script = f"{words}{tail}; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_fault(tmp_path, closed):
+    script = f"{small.HOMEPORT} report {SAMPLE} --out {tmp_path} {closed}"
+    assert subprocess.run(["bash", "-c", script], capture_output=True).returncode == 0
+    assert (tmp_path / "decision.json").is_file()
+
+
+def test_what_the_system_refuses_is_one_line(tmp_path):
+    done = small.homeport(tmp_path, "report", "x" * 5000)
+    assert done.returncode in (1, 2) and "Traceback" not in done.stderr
+
+
+def test_the_file_told_of_is_one_that_was_written(tmp_path):
+    done = small.homeport(tmp_path, "report", SAMPLE, "--out", tmp_path, "--format", "md")
+    assert done.stdout.splitlines()[-1].endswith("decision.md")

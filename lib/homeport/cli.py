@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -23,7 +24,15 @@ app.add_typer(lab_app, name="lab")
 
 INTERRUPTED = 130  # as shells say it of SIGINT; typer gives it for a KeyboardInterrupt
 
-log = Console(stderr=True, highlight=False)
+
+class _Told(Console):
+    """A console whose reader may go away: what is measured goes on without it."""
+
+    def on_broken_pipe(self) -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+log = _Told(stderr=True, highlight=False)
 
 JsonOut = Annotated[bool, typer.Option("--json", help="Only JSON on stdout; logs on stderr.")]
 StudyName = Annotated[str, typer.Argument(help="A study in params/studies, or a path to one.")]
@@ -215,15 +224,33 @@ def _show(decision, session, folder: Path, as_json: bool) -> None:
     from homeport import report as reports
 
     if as_json:
-        print(decision.to_json() if decision else "null")
+        _say(decision.to_json() if decision else "null")
     elif decision is not None:
-        Console().print(reports.console(decision, reports.notices(session)))
-        print(f"report: {folder / 'decision.html'}")
+        _Told().print(reports.console(decision, reports.notices(session)))
+        written = [folder / f"decision.{kind}" for kind in ("html", "md", "json")]
+        _say(f"report: {next((path for path in written if path.is_file()), folder)}")
+
+
+def _say(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # such as `| head`: the exit code still tells the verdict
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_standard_streams() -> None:
+    """A closed stream's number would go to the next file opened, and kernels would talk into it."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def main() -> None:
     """Entry point: every error of ours becomes one line and its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _open_standard_streams()
     try:
         ended = app(standalone_mode=False)
         if ended == INTERRUPTED:
@@ -235,6 +262,9 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         log.print("homeport: interrupted; what was measured so far is kept, go on with --resume")
         sys.exit(INTERRUPTED)
+    except OSError as refused:
+        log.print(f"homeport: {refused}", style="red", markup=False)
+        sys.exit(1)
     except Exception as usage:
         if hasattr(usage, "show") and hasattr(usage, "exit_code"):  # click's usage errors
             usage.show()

@@ -97,6 +97,19 @@ class WorldBroken(HomeportError):
     """The emulated world stopped, or did something it must not."""
 
 
+class ClockSetBack(HomeportError):
+    """This machine's clock was set back: what follows would bear the times of what went before."""
+
+    exit_code = 3
+
+    def __init__(self, seconds: float):
+        super().__init__(
+            f"this machine's clock was set back by {seconds:.1f} s; what was measured before is "
+            "kept. Let the clock settle, then start a new session"
+        )
+        self.seconds = seconds
+
+
 class NoLab(HomeportError):
     """No lasting lab is up, where one is needed."""
 

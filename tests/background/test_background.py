@@ -208,9 +208,8 @@ def silent(folder, at):
 def failed_streams(folder):
     write_segments(folder, 1)
     failed = store.read(folder).failures()
-    return dict(
-        zip(failed["failure"] + " " + failed["reason"].str.split(":").str[0], failed["reason"])
-    )
+    named = failed["failure"] + " " + failed["reason"].str.split(":").str[0]
+    return dict(zip(named, failed["reason"], strict=True))
 
 
 def test_a_stream_that_gave_nothing_in_a_round_is_a_failure_with_its_last_words(folder):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 import small
@@ -113,5 +114,8 @@ def test_resume_goes_on_with_what_lacks_parts_as_it_was_asked_for(demo, data_fol
     other = demo.model_copy(update={"seed": 1})
     with pytest.raises(Damaged, match="parameters differ"):
         to_resume(other, nothing)
+    whole.note("rounds", round=1, time_s=time.time() + 3600)
+    with pytest.raises(Damaged, match="later than now"):
+        to_resume(demo, nothing)
     (whole.path / "session.json").write_text("{")
     assert to_resume(demo, nothing) == newer, "a damaged session hinders no other"

@@ -82,7 +82,7 @@ def test_a_prediction_is_the_sum_of_what_is_known_beforehand(demo):
     ]
     warm_up_s = 2 * (0.3 + 4 * 0.204)
     training_s = 0.5 + 12 * 0.204 + 2 * (5.0 + warm_up_s)
-    minutes = (15.0 + 2 * 2.5 + training_s + 15.0) / 60
+    minutes = (15.0 + 2 * 2.5 + training_s + 1.0 + 15.0) / 60
     # 9,155 parameters of 4 bytes, two workers, both directions, a tenth more on the wire.
     payload, collect_s = 2 * 2 * 9155 * 4 * 1.1, 8 * 16 / 10_000
     star = (5.0 / (collect_s + 4 * 0.204) + 2) * 4 * payload

@@ -36,7 +36,8 @@ class Prediction:
 def predict(study: Study, parts: list[PlannedPart]) -> Prediction:
     """Estimate a run from its plan, link figures and prices."""
     measuring_s = sum(PAGE_S + part_s(study, part) for part in parts)
-    minutes = (SET_UP_S + measuring_s + JUDGE_S) / 60
+    settling_s = study.sla.deadline_ms / 1000  # the last samples are waited for
+    minutes = (SET_UP_S + measuring_s + settling_s + JUDGE_S) / 60
     training = [part for part in parts if part.notebook == TRAINING]
     gigabytes = sum(_gang_bytes(study, part.host) for part in training) / 1e9
     hosts = {study.place_of(part.host) for part in parts}

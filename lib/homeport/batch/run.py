@@ -11,7 +11,7 @@ from homeport.batch import pages
 from homeport.batch.judge import judge
 from homeport.batch.plan import PlannedPart, choose_hosts, plan, shorter
 from homeport.batch.predict import PAGE_S, check_caps, part_s, predict
-from homeport.errors import Damaged, HomeportError, NotFound, WorldBroken
+from homeport.errors import ClockSetBack, Damaged, HomeportError, NotFound, WorldBroken
 from homeport.metrics import Failure
 from homeport.params import Study, data_folder, notebooks_folder, root
 from homeport.session import Gateway, Live, turn
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 STUDY_PAGES = ("30_comparison", "40_decision")
 _RESUMABLE = "a session with the same parameters (to start a new one leave --resume out)"
+_CLOCK_S = 5.0  # how far the clock may lag behind what was measured before
 # A page may take this many times its predicted seconds, and this long besides, before it is ended.
 _PATIENCE = 3.0
 _PATIENCE_S = 90.0
@@ -167,6 +168,13 @@ def _resumed(study: Study, asked: dict) -> tuple[SessionFolder, dict]:
     return old, {key: old.selection[key] for key in asked}
 
 
+def _refuse_the_future(folder: SessionFolder) -> None:
+    last_s = max((note["time_s"] for note in folder.notes("rounds")), default=0.0)
+    if last_s > time.time() + _CLOCK_S:
+        seen = f"a session that was measured until {time.ctime(last_s)}, later than now"
+        raise Damaged(str(folder.path), seen, "a clock that goes on (or a new session)")
+
+
 def _new(study: Study, parts: list[PlannedPart], asked: dict) -> SessionFolder:
     emulate.check()
     prediction = predict(study, parts)
@@ -198,6 +206,7 @@ def to_resume(study: Study, asked: dict) -> SessionFolder:
             fitting.append(folder)
     for folder in fitting:
         if missing_parts(folder):
+            _refuse_the_future(folder)
             return folder
     if fitting:
         return fitting[0]
@@ -228,7 +237,7 @@ def _measure(state: _Run) -> list[str]:
                 live.check()
                 _one(state, live, part, number, todo)
                 live.check()
-            except WorldBroken as broken:
+            except (WorldBroken, ClockSetBack) as broken:
                 # Nothing of what comes would be a measurement, and what went wrong is ours.
                 notes.append(f"stopped: {broken}")
                 _blame(state.folder, part, broken)
@@ -237,7 +246,7 @@ def _measure(state: _Run) -> list[str]:
     return notes
 
 
-def _blame(folder: SessionFolder, part: PlannedPart, broken: WorldBroken) -> None:
+def _blame(folder: SessionFolder, part: PlannedPart, broken: HomeportError) -> None:
     """What the part's own failure says is a consequence: the cause stands last, and counts."""
     if not is_complete(folder, part):
         _write_failure(folder, part, type(broken).__name__, str(broken), {})

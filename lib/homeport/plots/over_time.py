@@ -169,4 +169,5 @@ def _summary(found: pd.DataFrame | None) -> str:
     late, lost = counts.get("step_overdue_ms", 0), counts.get("lost_echo", 0)
     steps = found.loc[found["metric"] == "step_ms", "value"]
     middle = f"median {steps.median():.3g} ms, " if len(steps) else ""
-    return f"{middle}{late} steps without an answer, {lost} lost echoes"
+    echoes = f"{lost} lost echoes" if lost or counts.get("rtt_ms") else "echoes not measured"
+    return f"{middle}{late} steps without an answer, {echoes}"

@@ -11,13 +11,15 @@ import uuid
 from homeport import emulate
 from homeport.background import EVERYTHING, Background, open_gap, unwritten_rounds, write_segments
 from homeport.background.record import settled_after_s
-from homeport.errors import WorldBroken
+from homeport.errors import ClockSetBack, WorldBroken
 from homeport.metrics import Failure, Measurement, Record
 from homeport.places import Place
 from homeport.session.watch import Watch
 from homeport.store import SessionFolder, controller_provenance
 from homeport.store.atomic import write_text
 from homeport.train import Agent, GangResult, GangSpec, run_gang, start_agents
+
+_CLOCK_STEP_S = 0.5  # within half a second; a clock that is slewed does not move so fast
 
 
 class Live:
@@ -35,6 +37,8 @@ class Live:
         self._relay_since = (0.0, 0.0)
         self._round_began_s = 0.0
         self._world_gap: str | None = None
+        self._ahead_s = time.time() - time.monotonic()  # the clock's lead over the one none sets
+        self._set_back_s = 0.0
 
     def __enter__(self) -> "Live":
         try:
@@ -65,6 +69,12 @@ class Live:
 
     def _notice(self) -> None:
         """Note at once what has ended: from here on, samples tell nothing of the paths."""
+        ahead_s = time.time() - time.monotonic()
+        if (step_s := ahead_s - self._ahead_s) < -_CLOCK_STEP_S:
+            self._set_back_s -= step_s
+        if abs(step_s) > _CLOCK_STEP_S:
+            self.folder.note("troubles", time_s=time.time(), clock_step_s=step_s)
+        self._ahead_s = ahead_s
         if not self.world.alive() and self._world_gap is None:
             self._world_gap = open_gap(
                 self.folder,
@@ -121,10 +131,13 @@ class Live:
         self.write_segments(but=0)
 
     def check(self) -> None:
-        """Start again what ended by itself, streams and agents; WorldBroken if the relay is gone.
+        """Start again what ended by itself, streams and agents; call it from the main thread.
 
-        Call it from the main thread.
+        Raises WorldBroken if the relay is gone, ClockSetBack if samples can no longer be told
+        from earlier ones by their times.
         """
+        if self._set_back_s:
+            raise ClockSetBack(self._set_back_s)
         if not self.world.alive():
             raise WorldBroken("the relay of the emulated world ended by itself")
         self.background.revive()
