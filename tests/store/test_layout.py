@@ -82,3 +82,60 @@ def test_a_folder_without_a_session_and_an_unknown_name_are_told_apart(folder, t
         store.SessionFolder.open(tmp_path)
     with pytest.raises(NotFound, match=f"session of demo.*{folder.session}"):
         store.find("demo", "20200101T000000.000Z")
+
+
+@pytest.mark.parametrize("key", ["kind", "provenance", "session", "study", "schema"])
+@pytest.mark.parametrize("value", [None, 3, []])
+def test_a_session_that_lacks_or_garbles_a_key_is_damaged(folder, key, value):
+    file = folder.path / "session.json"
+    content = json.loads(file.read_text())
+    rest = {k: v for k, v in content.items() if k != key}
+    for wrong in (rest, {**content, key: value}):
+        file.write_text(json.dumps(wrong))
+        with pytest.raises(Damaged, match=key) as caught:
+            store.find(folder.path)
+        assert caught.value.file == str(file) and "\n" not in str(caught.value)
+
+
+DEEP = '{"schema": 1, "study": ' + '{"x":' * 100_000 + "1" + "}" * 100_001
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "3", "null", DEEP, '{"schema": 1}', "\x00"], ids=len)
+def test_a_session_file_that_is_none_is_damaged(folder, text):
+    (folder.path / "session.json").write_text(text)
+    with pytest.raises(Damaged, match=r"session\.json"):
+        store.find("demo", folder.session)
+    with pytest.raises(Damaged, match=r"session\.json"):
+        folder.provenance()
+
+
+@pytest.mark.parametrize("selection", [3, {}, {"only": None, "region": None, "rounds": None}])
+def test_a_selection_that_is_none_is_damaged(folder, selection):
+    file = folder.path / "session.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "selection": selection}))
+    with pytest.raises(Damaged, match="selection"):
+        _ = folder.selection
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "\udcff", "[" * 100_000], ids=len)
+def test_what_a_sitting_ran_on_must_be_readable(folder, text):
+    file = folder.path / "sitting-1.json"
+    file.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(Damaged, match=r"sitting-1\.json"):
+        folder.sitting_facts()
+    file.rename(folder.path / "sitting-1 copy.json")
+    with pytest.raises(Damaged, match=r"sitting-1 copy\.json"):
+        folder.sitting_facts()
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "x" * 300, "x/" * 3000, "\x00"], ids=len)
+@pytest.mark.parametrize("session", ["newest", "20200101T000000.000Z"])
+def test_a_name_no_folder_can_have_is_not_found(data_folder, name, session):
+    with pytest.raises(NotFound):
+        store.find(name, session)
+
+
+def test_a_folder_holds_one_session_and_no_other(folder):
+    assert store.find(folder.path, folder.session) == store.find(folder.path) == folder
+    with pytest.raises(NotFound, match=f"other.*{folder.session}"):
+        store.find(folder.path, "other")

@@ -10,6 +10,7 @@ import pytest
 from homeport import store
 from homeport.errors import CannotWrite, Damaged, NotFound, NothingRecorded
 from homeport.metrics import Failure, Measurement
+from homeport.params import Sla, Study
 
 PAIR = {"source": "guangdong", "target": "hk"}
 RTT = Measurement(metric="rtt_ms", value=31.2, time_s=1.0, phase="idle", **PAIR)
@@ -77,6 +78,22 @@ def test_equal_keys_mean_the_same_measurement(folder, demo):
     later = store.Slot.of(demo, folder.session, "hk", 2, "20_training")
     assert store.part_key(demo, slot) == store.part_key(demo, slot)
     assert len({store.part_key(*k) for k in [(demo, slot), (other, slot), (demo, later)]}) == 3
+
+
+def test_a_key_survives_a_version_that_knows_one_more_parameter(folder, demo):
+    class LaterSla(Sla):
+        patience: int = 3
+
+    class LaterStudy(Study):
+        sla: LaterSla
+        transport: str = "gloo"
+
+    slot = store.Slot.of(demo, folder.session, "hk", 1, "20_training")
+    later = LaterStudy.model_validate_json(demo.model_dump_json())
+    assert (later.transport, later.sla.patience) == ("gloo", 3)
+    assert store.part_key(later, slot) == store.part_key(demo, slot)
+    other = later.model_copy(update={"transport": "other"})
+    assert store.part_key(other, slot) != store.part_key(demo, slot)
 
 
 def test_a_torn_file_and_another_schema_are_refused_by_name(folder, monkeypatch):
@@ -164,15 +181,6 @@ def test_a_kill_while_writing_leaves_the_old_file_or_the_new(tmp_path):
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         assert path.read_text().endswith(" end")
-
-
-def test_a_journal_survives_a_torn_last_line(folder):
-    folder.note("rounds", round=1)
-    with (folder.path / "rounds.jsonl").open("a") as journal:
-        journal.write('{"round": 2')
-    assert folder.notes("rounds") == [{"round": 1}]
-    folder.note("rounds", round=3)
-    assert folder.notes("rounds") == [{"round": 1}, {"round": 3}]
 
 
 def test_a_damaged_session_hinders_no_other(demo, data_folder):

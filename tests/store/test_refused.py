@@ -43,7 +43,7 @@ def test_every_writer_of_a_session_names_the_file_and_leaves_none(demo, disk, mo
     folder, spoil = disk
     monkeypatch.setenv("HOMEPORT_DATA", str(folder))
     session = store.SessionFolder.create(demo, provenance={})
-    session.note("rounds", round=1)
+    session.note("rounds", round=1, time_s=1.0)
     slot = store.Slot.of(demo, session.session, "hk", 1, "20_training")
     spoil(how)
     before = sorted(p for p in folder.rglob("*") if p.is_file())
@@ -59,7 +59,7 @@ def test_every_writer_of_a_session_names_the_file_and_leaves_none(demo, disk, mo
             writer()
         assert named in caught.value.path and caught.value.exit_code == 3
     assert sorted(p for p in folder.rglob("*") if p.is_file()) == before
-    assert session.notes("rounds")[0] == {"round": 1}
+    assert session.notes("rounds")[0] == {"round": 1, "time_s": 1.0}
 
 
 def test_streams_that_cannot_keep_what_they_print_do_not_start(demo, disk, monkeypatch):

@@ -12,7 +12,8 @@ from homeport.store.parts import (
     write_part,
 )
 from homeport.store.provenance import controller_provenance
-from homeport.store.recorded import BACKGROUND, Recorded, find, read
+from homeport.store.recorded import Recorded, find, read
+from homeport.store.sound import BACKGROUND
 
 __all__ = [
     "BACKGROUND",

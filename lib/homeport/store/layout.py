@@ -5,10 +5,15 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pydantic import Field
 
 from homeport.errors import Damaged, NotFound
 from homeport.params import Study, data_folder
+from homeport.params.model import Model
 from homeport.store.atomic import append_line, write_text
+from homeport.store.journals import read_note
 
 SESSION_SCHEMA = 1
 _SINGLE = "single-"
@@ -69,17 +74,11 @@ class SessionFolder:
         file = path / "session.json"
         if not file.is_file():
             raise NotFound("session folder (one with a session.json)", str(path), [])
-        try:
-            content = json.loads(file.read_text(encoding="utf-8"))
-            if content["schema"] != SESSION_SCHEMA:
-                raise Damaged(str(file), f"schema {content['schema']}", f"schema {SESSION_SCHEMA}")
-            study = Study.model_validate_json(json.dumps(content["study"]))
-        except (ValueError, KeyError, TypeError) as wrong:
-            raise Damaged(str(file), str(wrong).splitlines()[0], "a readable session") from wrong
+        content, study = _session_in(file)
         return cls(path, study, content["session"], content["kind"])
 
     def _content(self) -> dict:
-        return json.loads((self.path / "session.json").read_text(encoding="utf-8"))
+        return _session_in(self.path / "session.json")[0]
 
     def provenance(self) -> dict:
         """What was written about the controller when the session began."""
@@ -94,9 +93,12 @@ class SessionFolder:
         return self._content().get("selection") or _everything(self.study)
 
     def sitting_facts(self) -> list[dict]:
-        """What each sitting ran on: world, agents, tools, controller; oldest first."""
-        numbered = sorted((int(p.stem.split("-")[1]), p) for p in self.path.glob("sitting-*.json"))
-        return [json.loads(path.read_text(encoding="utf-8")) for _, path in numbered]
+        """What each sitting ran on: world, agents, tools, controller; oldest first.
+
+        Damaged if one of the files cannot be read.
+        """
+        numbered = sorted((_sitting_number(p), p) for p in self.path.glob("sitting-*.json"))
+        return [_mapping_in(path, "what a sitting ran on") for _, path in numbered]
 
     def host_folder(self, host: str) -> Path:
         """Where everything of one host lies."""
@@ -145,17 +147,62 @@ class SessionFolder:
         append_line(self.path / f"{journal}.jsonl", json.dumps(facts, ensure_ascii=False))
 
     def notes(self, journal: str) -> list[dict]:
-        """Read a journal; a last line torn by a crash is left out."""
+        """Read a journal; what a crash tore, or a line without what is needed, is left out."""
         file = self.path / f"{journal}.jsonl"
         if not file.exists():
             return []
-        found = []
-        for line in file.read_text(encoding="utf-8").splitlines():
-            try:
-                found.append(json.loads(line))
-            except ValueError:
-                continue
-        return found
+        try:
+            lines = file.read_bytes().split(b"\n")
+        except OSError as refused:
+            raise Damaged(str(file), refused.strerror or str(refused), "a journal") from refused
+        return [note for line in lines if (note := read_note(journal, line)) is not None]
+
+
+def _mapping_in(file: Path, what: str) -> dict:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as wrong:
+        raise Damaged(str(file), str(wrong).splitlines()[0], what) from wrong
+    if not isinstance(content, dict):
+        raise Damaged(str(file), f"a {type(content).__name__}", what)
+    return content
+
+
+def _sitting_number(file: Path) -> int:
+    number = file.stem.removeprefix("sitting-")
+    if not number.isdecimal():
+        raise Damaged(str(file), f"the name {file.name}", "sitting-NUMBER.json")
+    return int(number)
+
+
+def _session_in(file: Path) -> tuple[dict, Study]:
+    """The content of a session.json, and the study in it; Damaged if anything of it is amiss."""
+    content = _mapping_in(file, "a readable session")
+    if content.get("schema") != SESSION_SCHEMA:
+        seen = f"schema {content.get('schema')}"
+        raise Damaged(str(file), seen, f"schema {SESSION_SCHEMA}")
+    try:
+        facts = _Session.model_validate(content)
+        study = Study.model_validate_json(json.dumps(facts.study))
+    except (ValueError, KeyError, TypeError, RecursionError) as wrong:
+        raise Damaged(str(file), "; ".join(str(wrong).split("\n")[:3]), "a session") from wrong
+    return content, study
+
+
+class _Selection(Model):
+    only: str | None
+    region: str | None
+    rounds: int | None
+    hosts: list[str]
+
+
+class _Session(Model):
+    schema_: int = Field(alias="schema")
+    session: str
+    kind: str
+    study: dict[str, Any]
+    selection: _Selection | None = None
+    provenance: dict[str, Any]
 
 
 def session_names(study: str, *, kind: str | None = None) -> list[str]:

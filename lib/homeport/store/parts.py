@@ -3,16 +3,19 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import Field, ValidationError
 
 from homeport.errors import Damaged
 from homeport.metrics import Failure, Record
 from homeport.params import Study
+from homeport.params.model import Model
 from homeport.store.atomic import write_atomically
 
 SCHEMA = 1
@@ -84,12 +87,22 @@ class Part:
 
 def part_key(study: Study, slot: Slot) -> str:
     """SHA-256 over canonical parameters, slot and schema: equal keys mean the same measurement."""
-    facts = {
-        "schema": SCHEMA,
-        "slot": dataclasses.asdict(slot),
-        "study": json.loads(study.model_dump_json()),
-    }
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return part_keys(study)(slot)
+
+
+def part_keys(study: Study) -> Callable[[Slot], str]:
+    """`part_key` for many slots of one study, whose parameters are written out once.
+
+    Keys left at their default do not enter, so that a later version may add one and still find
+    its parts. A default that changes its value is another schema.
+    """
+    told = json.loads(study.model_dump_json(exclude_defaults=True))
+
+    def key(slot: Slot) -> str:
+        facts = {"schema": SCHEMA, "slot": dataclasses.asdict(slot), "study": told}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    return key
 
 
 def write_part(
@@ -138,25 +151,63 @@ def _row(record: Record, slot: Slot) -> dict:
 def read_part_header(path: Path) -> Part:
     """Read the header of one part; Damaged if the file is torn or of another schema."""
     try:
-        metadata = pq.read_metadata(path).metadata or {}
-    except (OSError, pa.ArrowInvalid) as torn:
-        raise Damaged(str(path), str(torn).splitlines()[0], "a whole Parquet file") from torn
-    return header_of(str(path), metadata.get(b"homeport"))
+        file = pq.read_metadata(path)
+        columns = file.schema.to_arrow_schema().remove_metadata()
+    except (OSError, ValueError, pa.ArrowException) as torn:
+        raise Damaged(str(path), _first_line(torn), "a whole Parquet file") from torn
+    part = _part_of(str(path), (file.metadata or {}).get(b"homeport"))
+    if not columns.equals(COLUMNS):
+        raise Damaged(str(path), f"the columns {columns.names}", f"those of schema {SCHEMA}")
+    return part
 
 
 def reasons_in(path: Path) -> list[str]:
-    """The reasons of the failures in one file, each once."""
-    column = pq.read_table(path, columns=["reason"])["reason"]
-    return list(dict.fromkeys(reason for reason in column.to_pylist() if reason))
+    """The reasons of the failures in one file, each once; Damaged if it cannot be read."""
+    try:
+        column = pq.read_table(path, columns=["reason"])["reason"].to_pylist()
+    except (OSError, ValueError, KeyError, pa.ArrowException) as torn:
+        raise Damaged(str(path), _first_line(torn), "a whole Parquet file") from torn
+    return list(dict.fromkeys(reason for reason in column if reason))
 
 
-def header_of(path: str, text: bytes | None) -> Part:
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+class _Slot(Model):
+    study: str
+    session: str
+    round: Annotated[int, Field(ge=1)]
+    host: str
+    region: str
+    notebook: str
+    sites: tuple[str, ...]
+
+
+class _Header(Model):
+    schema_: int = Field(alias="schema")
+    slot: _Slot
+    key: str
+    complete: bool
+    provenance: dict[str, Any]
+
+
+def _part_of(path: str, text: bytes | None) -> Part:
     """Turn a part's stored header text into a Part; Damaged names file and schema."""
     if text is None:
         raise Damaged(path, "no homeport header", f"a part of schema {SCHEMA}")
-    header = json.loads(text)
-    if header.get("schema") != SCHEMA:
-        what = f"schema {header.get('schema')}"
-        raise Damaged(path, what, f"schema {SCHEMA} (read it with the homeport that wrote it)")
-    slot = Slot(**{**header["slot"], "sites": tuple(header["slot"]["sites"])})
-    return Part(slot, header["key"], header["complete"], header["provenance"])
+    try:
+        content = json.loads(text)
+        schema = content.get("schema") if isinstance(content, dict) else SCHEMA
+        if schema != SCHEMA:
+            hint = f"schema {SCHEMA} (read it with the homeport that wrote it)"
+            raise Damaged(path, f"schema {schema}", hint)
+        header = _Header.model_validate_json(text)
+    except ValidationError as wrong:
+        first = wrong.errors(include_url=False)[0]
+        what = ".".join(map(str, first["loc"])) or "whole"
+        raise Damaged(path, f"header, {what}: {first['msg']}", "a readable header") from wrong
+    except (ValueError, RecursionError) as wrong:
+        raise Damaged(path, f"header: {_first_line(wrong)}", "a readable header") from wrong
+    slot = Slot(**dict(header.slot))
+    return Part(slot, header.key, header.complete, header.provenance)
