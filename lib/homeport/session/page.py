@@ -95,6 +95,9 @@ class Page:
         if self.live is not None:  # a cell run again in an open page is a new measurement
             while self.folder.part_file(self.host, round, self.notebook).exists():
                 round += 1
+        if not self.records:
+            reason = "no cell of the page measured anything before it saved"
+            self.records.append(Failure(kind="NothingMeasured", reason=reason, place=self.host))
         complete = not any(isinstance(record, Failure) for record in self.records)
         choose = self.folder.part_file if complete else self.folder.failure_file
         path = choose(self.host, round, self.notebook)
