@@ -110,3 +110,12 @@ def test_numbers_on_the_latency_axis_do_not_touch(demo, most):
         boxes = sorted(boxes, key=lambda box: box.y0)
         assert len(boxes) >= 2
         assert all(below.y1 < above.y0 for below, above in itertools.pairwise(boxes))
+
+
+def test_no_lost_echo_and_no_echo_at_all_are_told_apart(demo, rows):
+    assert "hk from guangdong: median 50 ms, 0 steps without an answer, echoes not measured" in (
+        plots.latency_over_time(by_hand(demo, rows)).alt
+    )
+    echoes = steps("hk", [31.0] * 5, metric="rtt_ms")
+    alt = plots.latency_over_time(by_hand(demo, rows + echoes)).alt
+    assert "0 lost echoes" in alt and "hk from guangdong: echoes" not in alt

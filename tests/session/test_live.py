@@ -8,7 +8,7 @@ import pytest
 from homeport import store
 from homeport.background import gaps
 from homeport.errors import ClockSetBack, WorldBroken
-from homeport.session import Live
+from homeport.session import Live, Page
 
 
 @pytest.fixture
@@ -54,3 +54,12 @@ def test_a_world_that_ended_is_noted_once_and_told(live):
         assert gap.kind == "WorldBroken" and gap.streams == ("ping", "steps")
     with pytest.raises(WorldBroken, match="relay"):
         live.check()
+
+
+def test_a_page_that_measured_nothing_leaves_an_attempt_not_a_part(demo, data_folder):
+    folder = store.SessionFolder.create(demo, kind="single", provenance={})
+    ended = SimpleNamespace(close_rounds=lambda: None, begin_round=lambda round: None)
+    page = Page("20_training", folder, "hk", 1, live=ended)
+    assert page.save().endswith("20_training.failure-1.parquet")
+    (failed,) = store.read(folder).failures()["reason"]
+    assert "no cell of the page measured anything" in failed

@@ -52,7 +52,8 @@ def latency_over_time(recorded: Recorded) -> Chart:
             axes.set_xlabel(f"{unit} since the session began")
         figure.supylabel("step latency (ms, log scale)", fontsize=9)
         _legend(figure, study)
-        figure.alt = _told(study, groups, sites)
+        echoes = recorded.values("rtt_ms").groupby(["host", "site"]).size()
+        figure.alt = _told(study, groups, sites, echoes)
     return figure
 
 
@@ -153,21 +154,22 @@ def _legend(figure: Chart, study: Study) -> None:
     figure.legend(handles=entries, loc="outside lower center", ncols=6, columnspacing=1.2)
 
 
-def _told(study: Study, groups: dict, sites: list[str]) -> str:
+def _told(study: Study, groups: dict, sites: list[str], echoes: pd.Series) -> str:
     told = []
     for host in study.measured:
         for site in sites:
             found = groups.get((host, site))
-            told.append(f"{host} from {site}: {_summary(found)}.")
+            answered = int(echoes.get((host, site), 0))
+            told.append(f"{host} from {site}: {_summary(found, answered)}.")
     return " ".join(told)
 
 
-def _summary(found: pd.DataFrame | None) -> str:
+def _summary(found: pd.DataFrame | None, answered_echoes: int) -> str:
     counts = {} if found is None else found.groupby("metric").size().to_dict()
     if not counts.get("step_ms") and not counts.get("step_overdue_ms"):
         return NOT_MEASURED
     late, lost = counts.get("step_overdue_ms", 0), counts.get("lost_echo", 0)
     steps = found.loc[found["metric"] == "step_ms", "value"]
     middle = f"median {steps.median():.3g} ms, " if len(steps) else ""
-    echoes = f"{lost} lost echoes" if lost or counts.get("rtt_ms") else "echoes not measured"
+    echoes = f"{lost} lost echoes" if lost or answered_echoes else "echoes not measured"
     return f"{middle}{late} steps without an answer, {echoes}"
