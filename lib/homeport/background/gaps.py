@@ -7,7 +7,6 @@ be another. They stay in the raw files, and a Failure stands in their place.
 
 import time
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from homeport.metrics import Failure, Record
@@ -40,6 +39,10 @@ class Gap:
         if isinstance(record, Failure):
             return record.kind == "StepConnection" and "steps" in self.streams
         return stream_of(record.metric) in self.streams
+
+    def meets(self, start_s: float, end_s: float) -> bool:
+        """Whether any of this gap lies within a stretch of time."""
+        return self.begin_s < end_s and self.end_s > start_s
 
 
 def stream_of(metric: str) -> str:
@@ -84,20 +87,17 @@ def gaps(folder: SessionFolder, host: str) -> list[Gap]:
             tuple(note["streams"]),
             note["begin_s"],
             note["noticed_s"],
-            ends.get(note["gap"], _next_sitting(folder, note["noticed_s"])),
+            ends.get(note["gap"], sitting_end(folder, note["noticed_s"])),
         )
         for note in notes
         if note["event"] == "begin" and note["place"] in (None, place)
     ]
 
 
-def _next_sitting(folder: SessionFolder, at: float) -> float:
-    begun = _begun(folder)
-    return min((b for b in begun if b > at), default=float("inf"))
-
-
-def _begun(folder: SessionFolder) -> Iterator[float]:
-    return (n["time_s"] for n in folder.notes("sittings") if n["event"] == "begin")
+def sitting_end(folder: SessionFolder, at: float) -> float:
+    """When the sitting under way at `at` was over, at the latest: it ended or the next began."""
+    later = [n["time_s"] for n in folder.notes("sittings") if n["time_s"] > at]
+    return min(later, default=float("inf"))
 
 
 def failure_of(gap: Gap, site: str, host: str, *, not_before_s: float = 0.0) -> Failure:

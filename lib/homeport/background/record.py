@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Iterator
 
-from homeport.background.gaps import EVERYTHING, failure_of, gaps, stream_of
+from homeport.background.gaps import EVERYTHING, failure_of, gaps, sitting_end, stream_of
 from homeport.background.streams import INTERVAL_S
 from homeport.errors import UnreadableOutput
 from homeport.metrics import Failure, Measurement, Record
@@ -46,12 +46,7 @@ def loads(folder: SessionFolder, site: str, host: str) -> list[Span]:
         elif note["load"] in begun:
             spans.append((begun.pop(note["load"]), note["time_s"]))
     # A load without an end was cut short by a kill, and the sitting with it.
-    return spans + [(at, _sitting_end(folder, at)) for at in begun.values()]
-
-
-def _sitting_end(folder: SessionFolder, at: float) -> float:
-    later = [n["time_s"] for n in folder.notes("sittings") if n["time_s"] > at]
-    return min(later, default=float("inf"))
+    return spans + [(at, sitting_end(folder, at)) for at in begun.values()]
 
 
 def records(folder: SessionFolder, site: str, host: str) -> list[Record]:
@@ -154,7 +149,7 @@ def _silences(
     inside = [r for r in ours if isinstance(r, Measurement) and _inside(r, [span])]
     told = {stream_of(r.metric) for r in inside}
     for hole in gaps(folder, host):
-        if hole.begin_s < end and hole.end_s > start:
+        if hole.meets(start, end):
             told |= set(hole.streams)
     where = {"source": site, "target": host, "place": site, "time_s": start}
     return [
@@ -186,7 +181,7 @@ def _gaps_inside(folder: SessionFolder, site: str, host: str, spans: list[Span])
         failure_of(hole, site, host, not_before_s=start)
         for hole in gaps(folder, host)
         for start, end in spans
-        if hole.begin_s < end and hole.end_s > start
+        if hole.meets(start, end)
     ]
 
 

@@ -3,11 +3,11 @@
 import shlex
 
 from homeport.decide.decision import Decision
+from homeport.decide.evidence import NOT_PLANNED
 from homeport.decide.words import rounds
 from homeport.report import words
 from homeport.store import Recorded
 
-NOT_ASKED_FOR = "not part of this run"
 _OPTIONS = ("only", "region", "rounds")
 _MOST_GAPS = 12
 
@@ -78,4 +78,4 @@ def _unplanned(recorded: Recorded, decision: Decision) -> list[str]:
     if not absent:
         return []
     names = ", ".join(f"{words.name(study.region_of(host))} ({host})" for host in absent)
-    return [f"Not measured, as {NOT_ASKED_FOR} ({command(decision)}): {names}."]
+    return [f"Not measured, as {NOT_PLANNED} ({command(decision)}): {names}."]

@@ -2,9 +2,10 @@
 
 from homeport import plots
 from homeport.decide.decision import Choice, Decision, Option
+from homeport.decide.evidence import NOT_PLANNED
 from homeport.plots import Chart, Ratio
 from homeport.report import words
-from homeport.report.coverage import NOT_ASKED_FOR, asked_for
+from homeport.report.coverage import asked_for
 from homeport.store import Recorded
 
 
@@ -58,7 +59,7 @@ def _ratios(decision: Decision) -> list[Ratio]:
 
 def _why_not(decision: Decision, option: Option) -> str:
     if not asked_for(decision, option.choice.host):
-        return NOT_ASKED_FOR
+        return NOT_PLANNED
     return "missed the latency target" if option.sla == "FAIL" else "too few complete pairs"
 
 

@@ -13,8 +13,9 @@ from homeport.decide.decision import (
     Option,
     SlaResult,
 )
+from homeport.decide.evidence import NOT_PLANNED
 from homeport.report import words
-from homeport.report.coverage import NOT_ASKED_FOR, asked_for
+from homeport.report.coverage import asked_for
 from homeport.report.numbers import NOT_MEASURED, Shown, p_value, percent, plain, show
 
 _MOST_FAILURES = 40
@@ -48,7 +49,7 @@ def _row(decision: Decision, option: Option, candidate: Candidate) -> Row:
     choice, sla = option.choice, candidate.sla
     tags = {"recommended": decision.choice, "runner-up": decision.runner_up}
     if not asked_for(decision, choice.host):
-        tags[NOT_ASKED_FOR] = choice
+        tags[NOT_PLANNED] = choice
     return Row(
         choice=choice,
         host=words.name(choice.host),

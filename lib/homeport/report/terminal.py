@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from homeport.decide.decision import Decision
+from homeport.decide.evidence import NOT_PLANNED
 from homeport.report import page, words
-from homeport.report.coverage import NOT_ASKED_FOR
 from homeport.report.numbers import Shown
 
 _COLOUR = {
@@ -135,8 +135,8 @@ def _options(decision: Decision) -> Table:
 
 
 def _verdict(row: page.Row) -> str:
-    if row.tag == NOT_ASKED_FOR:
-        return NOT_ASKED_FOR
+    if row.tag == NOT_PLANNED:
+        return NOT_PLANNED
     return _SHORT.get(row.verdict, words.word(row.verdict).lower())
 
 
